@@ -1,0 +1,37 @@
+// One broken rule at one place, with its evidence, its certainty and a way to
+// mend it; and the report that collects findings with what could not be checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graphs/graph.hpp"
+
+namespace refrain {
+
+/// error: wrong results, a failed capture or a stall in a step. warning: cost or fragility. note: worth knowing.
+enum class Severity : std::uint8_t { note, warning, error };
+[[nodiscard]] const char* to_string(Severity) noexcept;
+
+struct Finding {
+  std::string rule;  ///< `RF301`
+  std::string name;  ///< `scratch-not-zeroed`
+  Severity severity = Severity::error;
+  Certainty certainty = Certainty::contract;
+  std::uint64_t count = 1;            ///< how often the same cause was seen
+  std::string where;                  ///< a sentence: graph, node, buffer, or call
+  std::string graph;                  ///< path of the graph, `step/node 9/graph_5`; empty when no graph is meant
+  std::vector<NodeId> nodes;          ///< in that graph
+  std::string message;                ///< one sentence: what is wrong and what it does
+  std::vector<std::string> evidence;  ///< facts, one sentence each
+  std::string fix;                    ///< how to mend this one
+  std::string fingerprint;            ///< 16 hex digits, stable across runs: no address, no time
+};
+
+struct NotChecked {
+  std::string rule;
+  std::string reason;
+};
+
+}  // namespace refrain

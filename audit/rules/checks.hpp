@@ -1,0 +1,28 @@
+// Every rule's function, one a file beside this one. Each looks at the whole
+// subject and adds findings under its own id, or says why it could not look.
+#pragma once
+
+#include "audit/report.hpp"
+#include "audit/subject.hpp"
+
+namespace refrain {
+
+void check_rf101(const SubjectView& view, Report& report);
+void check_rf103(const SubjectView& view, Report& report);
+void check_rf105(const SubjectView& view, Report& report);
+void check_rf202(const SubjectView& view, Report& report);
+void check_rf204(const SubjectView& view, Report& report);
+void check_rf205(const SubjectView& view, Report& report);
+void check_rf301(const SubjectView& view, Report& report);
+void check_rf302(const SubjectView& view, Report& report);
+void check_rf303(const SubjectView& view, Report& report);
+void check_rf304(const SubjectView& view, Report& report);
+void check_rf305(const SubjectView& view, Report& report);
+void check_rf306(const SubjectView& view, Report& report);
+void check_rf307(const SubjectView& view, Report& report);
+void check_rf401(const SubjectView& view, Report& report);
+void check_rf402(const SubjectView& view, Report& report);
+void check_rf605(const SubjectView& view, Report& report);
+void check_rf606(const SubjectView& view, Report& report);
+
+}  // namespace refrain

@@ -1,0 +1,22 @@
+// RF605: a graph, or a child graph, without a node. Its work ran somewhere else:
+// on another stream, or not at all. An empty body of a conditional may be meant.
+#include "audit/rules/checks.hpp"
+#include "audit/rules/words.hpp"
+
+namespace refrain {
+
+void check_rf605(const SubjectView& view, Report& report) {
+  if (!has_graphs(view, report, "RF605")) return;
+  for (const GraphView& graph : view.graphs()) {
+    if (!graph.graph().nodes.empty() || graph.parent() == NodeKind::conditional) continue;
+    Finding finding = new_finding("RF605", graph, Certainty::proven);
+    finding.where = place(graph);
+    finding.message =
+        "the graph has no node: a launch does nothing, and the work meant for it ran at capture time on another "
+        "stream, or never";
+    finding.fix = "launch the step's work on the stream that is being captured, or on streams forked from it by events";
+    report.add(std::move(finding), {});
+  }
+}
+
+}  // namespace refrain

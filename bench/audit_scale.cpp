@@ -1,0 +1,222 @@
+// How long an audit takes as graphs grow: chains of kernels with contracts, the
+// shape of a decode step. Every node reads what the one before it wrote, needs and
+// gives facts, and each layer zeroes and uses a scratch. Writes refrain.bench/1.
+//   bench_audit_scale [--nodes 3000,30000,300000] [--runs 7] [--out FILE] [--commit HASH]
+// The commit also comes from REFRAIN_COMMIT.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "audit/audit.hpp"
+#include "graphs/error.hpp"
+
+namespace refrain {
+namespace {
+
+constexpr std::uint64_t kHiddenBytes = 1 << 16, kCounterBytes = 96, kMinRuns = 5;
+constexpr NodeId kLayerNodes = 4;  // zero, attend, merge, project
+
+enum : BufferId { kPing, kPong, kCounters, kPartials, kBuffers };
+
+struct Options {
+  std::vector<NodeId> nodes = {3000, 30000, 300000};
+  std::uint64_t runs = 7;
+  std::string out, commit, command;
+};
+
+NodeAccess touch(BufferId buffer, std::uint64_t bytes, Mode mode, Role role) {
+  NodeAccess access;
+  access.buffer = buffer;
+  access.range = {0, bytes};
+  access.mode = mode;
+  access.role = role;
+  return access;
+}
+
+NodeClaim claim(Fact fact, BufferId buffer, std::uint64_t bytes) {
+  return {fact, buffer, {0, bytes}};
+}
+
+Node layer_node(NodeId turn, BufferId from, BufferId to) {
+  Node node;
+  node.has_contract = true;
+  switch (turn) {
+    case 0:
+      node.op = "plan";
+      node.accesses = {touch(kCounters, kCounterBytes, Mode::write, Role::scratch)};
+      node.gives = {claim(Fact::zeroed, kCounters, kCounterBytes)};
+      break;
+    case 1:
+      node.op = "attend";
+      node.accesses = {touch(from, kHiddenBytes, Mode::read, Role::input),
+                       touch(kCounters, kCounterBytes, Mode::accumulate, Role::scratch),
+                       touch(kPartials, kHiddenBytes, Mode::write, Role::workspace)};
+      node.needs = {claim(Fact::zeroed, kCounters, kCounterBytes), claim(Fact::finite, from, kHiddenBytes)};
+      node.gives = {claim(Fact::finite, kPartials, kHiddenBytes)};
+      break;
+    case 2:
+      node.op = "merge";
+      node.accesses = {touch(kCounters, kCounterBytes, Mode::read, Role::scratch),
+                       touch(kPartials, kHiddenBytes, Mode::read, Role::workspace),
+                       touch(to, kHiddenBytes, Mode::write, Role::output)};
+      node.needs = {claim(Fact::finite, kPartials, kHiddenBytes)};
+      node.gives = {claim(Fact::finite, to, kHiddenBytes)};
+      break;
+    default:
+      node.op = "project";
+      node.accesses = {touch(to, kHiddenBytes, Mode::read_write, Role::output)};
+      node.needs = {claim(Fact::finite, to, kHiddenBytes)};
+      node.gives = {claim(Fact::finite, to, kHiddenBytes)};
+      break;
+  }
+  node.name = node.op;
+  return node;
+}
+
+Graph chain(NodeId count) {
+  Graph graph;
+  graph.name = "chain";
+  const char* names[kBuffers] = {"ping", "pong", "counters", "partials"};
+  for (BufferId id = 0; id < kBuffers; ++id) {
+    Buffer buffer;
+    buffer.name = names[id];
+    buffer.base = 0x10000000ULL * (id + 1);
+    buffer.bytes = id == kCounters ? kCounterBytes : kHiddenBytes;
+    buffer.born = id + 1;
+    graph.buffers.push_back(buffer);
+  }
+  graph.entry = {{Fact::written, kPing, {0, kHiddenBytes}, Origin::host_each_launch, "embedding"},
+                 {Fact::finite, kPing, {0, kHiddenBytes}, Origin::host_each_launch, "embedding"}};
+  for (NodeId id = 0; id < count; ++id) {
+    const bool even = id / kLayerNodes % 2 == 0;
+    graph.nodes.push_back(layer_node(id % kLayerNodes, even ? kPing : kPong, even ? kPong : kPing));
+    if (id > 0) graph.edges.push_back({id - 1, id, EdgeKind::full});
+  }
+  return graph;
+}
+
+double audit_ms(const Subject& subject) {
+  const auto start = std::chrono::steady_clock::now();
+  const Report report = audit(subject);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  // A chain with a finding would time another path than the clean one.
+  if (!report.findings().empty())
+    throw Error(ErrorKind::input, "audit of the clean chain", report.findings().front().message, "bench_audit_scale");
+  return taken.count();
+}
+
+nlohmann::ordered_json measure(NodeId nodes, std::uint64_t runs) {
+  const Subject subject{{}, {chain(nodes)}, {}};
+  std::vector<double> times;
+  for (std::uint64_t run = 0; run < runs; ++run) times.push_back(audit_ms(subject));
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  return {{"case", fmt::format("chain-{}", nodes)},
+          {"nodes", nodes},
+          {"runs", runs},
+          {"audit_ms", median},
+          {"audit_ms_min", times.front()},
+          {"audit_ms_max", times.back()},
+          {"ns_per_node", median * 1e6 / nodes},
+          {"limited_by", "one core: allocations and cache misses of the sweeps over nodes and accesses"}};
+}
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return "unknown";
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[sizeof "2000-01-01"] = {};
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return std::strftime(text, sizeof text, "%Y-%m-%d", &utc) > 0 ? text : "unknown";
+}
+
+std::uint64_t number(std::string_view text, const std::string& option, std::uint64_t least) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > UINT32_MAX)
+    throw Error(ErrorKind::usage, option, fmt::format("expected a number from {} on, found \"{}\"", least, text),
+                "bench_audit_scale");
+  return value;
+}
+
+std::vector<NodeId> numbers(std::string_view text, const std::string& option) {
+  std::vector<NodeId> list;
+  while (true) {
+    const auto comma = text.find(',');
+    list.push_back(static_cast<NodeId>(number(text.substr(0, comma), option, 1)));
+    if (comma == std::string_view::npos) return list;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (const char* commit = std::getenv("REFRAIN_COMMIT")) options.commit = commit;
+  options.command = "bench_audit_scale";
+  for (int i = 1; i < argc; i += 2) {
+    const std::string option = argv[i];
+    if (i + 1 == argc) throw Error(ErrorKind::usage, option, "expected a value after it", "bench_audit_scale");
+    const std::string value = argv[i + 1];
+    if (option != "--out" && option != "--commit") options.command += " " + option + " " + value;
+    if (option == "--nodes")
+      options.nodes = numbers(value, option);
+    else if (option == "--runs")
+      options.runs = number(value, option, kMinRuns);
+    else if (option == "--out")
+      options.out = value;
+    else if (option == "--commit")
+      options.commit = value;
+    else
+      throw Error(ErrorKind::usage, option, "expected --nodes, --runs, --out or --commit", "bench_audit_scale");
+  }
+  return options;
+}
+
+void run(const Options& options) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const NodeId nodes : options.nodes) rows.push_back(measure(nodes, options.runs));
+  const nlohmann::ordered_json json = {
+      {"schema", "refrain.bench/1"},
+      {"topic", "audit-scale"},
+      {"machine", {{"cpu", cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
+      {"commit", options.commit.empty() ? "unknown" : options.commit},
+      {"command", options.command},
+      {"date", today()},
+      {"rows", rows}};
+  const std::string text = json.dump(2) + "\n";
+  if (options.out.empty()) {
+    std::cout << text;
+    return;
+  }
+  std::ofstream file(options.out);
+  if (!(file << text << std::flush)) throw Error(ErrorKind::input, "write", "the file can't be written", options.out);
+}
+
+}  // namespace
+}  // namespace refrain
+
+int main(int argc, char** argv) try {
+  refrain::run(refrain::parse(argc, argv));
+  return 0;
+} catch (const refrain::Error& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+}

@@ -1,0 +1,32 @@
+// A command of the program: how it declares its options and what it does. One
+// table in main.cpp holds them all. A command returns its exit code; it throws
+// Error for what it cannot do, and main prints that as one line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace refrain {
+
+/// Exit codes of every command: clean, findings, could not run, could not establish.
+inline constexpr int kExitClean = 0;
+inline constexpr int kExitFindings = 1;
+inline constexpr int kExitCouldNotRun = 2;
+inline constexpr int kExitCouldNotEstablish = 3;
+
+struct Command {
+  const char* name;
+  const char* description;
+  /// Declares the options on `app` and returns what to run once they are parsed.
+  std::function<int()> (*declare)(CLI::App& app);
+};
+
+std::function<int()> declare_run(CLI::App& app);
+std::function<int()> declare_audit(CLI::App& app);
+std::function<int()> declare_rules(CLI::App& app);
+
+enum class Format { text, json };
+/// `--format text|json`.
+void add_format(CLI::App& app, Format& format);
+
+}  // namespace refrain

@@ -1,0 +1,73 @@
+#include "cli/run_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graphs/graph.hpp"
+
+namespace refrain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json replay_json(const ReplaySummary& replay) {
+  return {{"count", replay.count},
+          {"bit_equal", replay.bit_equal},
+          {"nan_count", replay.nan_count},
+          {"nan_dims", replay.nan_dims},
+          {"nan_rows", replay.nan_rows},
+          {"max_abs_error_reference", optional_number(replay.max_abs_error_reference)},
+          {"max_abs_error_xqa", optional_number(replay.max_abs_error_xqa)}};
+}
+
+std::string error_text(const std::optional<double>& error) {
+  return error ? fmt::format("{:.3g}", *error) : "none finite";
+}
+
+std::string replay_text(const ReplaySummary& r) {
+  std::string text = fmt::format("replayed  {} times, {}; ", r.count, r.bit_equal ? "bit-equal" : "NOT bit-equal");
+  if (r.nan_count == 0)
+    text += "no NaN";
+  else
+    text += fmt::format("{} NaN in {} rows, head dims {}", r.nan_count, r.nan_rows.size(), fmt::join(r.nan_dims, " "));
+  return text +
+         fmt::format(
+             "\nerror     {} against the fp64 reference, {} against the XQA route (max abs over finite elements)\n",
+             error_text(r.max_abs_error_reference), error_text(r.max_abs_error_xqa));
+}
+
+}  // namespace
+
+std::string run_json(const RunResult& result) {
+  Json json{{"schema", "refrain.run/1"}, {"step", to_string(result.options.step.step)}, {"device", result.device.kind}};
+  json["graph"] = nullptr;
+  if (result.graph)
+    json["graph"] = {{"nodes", result.graph->nodes.size()},
+                     {"edges", result.graph->edges.size()},
+                     {"fingerprint", fingerprint(*result.graph)}};
+  json["audit"] = Json::parse(report_json(result.audit));
+  json["replay"] = result.replay ? replay_json(*result.replay) : Json(nullptr);
+  return json.dump(2) + "\n";
+}
+
+std::string run_text(const RunResult& result) {
+  const StepOptions& o = result.options.step;
+  std::string text = fmt::format(
+      "step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n", to_string(o.step),
+      o.rows, o.bucket_rows(), o.requests, o.context, o.page_size, to_string(o.kv), result.device.device);
+  if (result.graph)
+    text += fmt::format("captured  {} nodes, {} edges, fingerprint {}\n", result.graph->nodes.size(),
+                        result.graph->edges.size(), fingerprint(*result.graph));
+  else
+    text += fmt::format("captured  nothing: {}\n", result.capture_error);
+  if (result.replay) text += replay_text(*result.replay);
+  return text + "\n" + report_text(result.audit);
+}
+
+}  // namespace refrain

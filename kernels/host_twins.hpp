@@ -1,0 +1,23 @@
+// The host twins, declared once for the ops' tables and their own files. Callers
+// reach them through Op::host; each twin stands in `<op>_host.cpp`.
+#pragma once
+
+namespace refrain {
+
+struct GroupedAttentionArgs;
+struct KvAppendArgs;
+struct MergePartialsArgs;
+struct PadFixArgs;
+struct PlanGroupedArgs;
+struct PlanXqaArgs;
+struct XqaDecodeArgs;
+
+void grouped_attention_host(const GroupedAttentionArgs& args);
+void kv_append_host(const KvAppendArgs& args);
+void merge_partials_host(const MergePartialsArgs& args);
+void pad_fix_host(const PadFixArgs& args);
+void plan_grouped_host(const PlanGroupedArgs& args);
+void plan_xqa_host(const PlanXqaArgs& args);
+void xqa_decode_host(const XqaDecodeArgs& args);
+
+}  // namespace refrain

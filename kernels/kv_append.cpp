@@ -1,0 +1,35 @@
+#include "kernels/kv_append.hpp"
+
+#include <cassert>
+
+#include "kernels/host_twins.hpp"
+#include "kernels/touch_inputs.hpp"
+
+namespace refrain {
+namespace {
+
+Contract kv_append_contract(const KvAppendArgs& args) {
+  assert_pool_shape(args.pool);
+  assert(args.input_dtype == Dtype::fp16 || args.input_dtype == Dtype::bf16 || args.input_dtype == Dtype::fp32);
+  const auto rows = elements(args.batch.bucket, args.pool.kv_heads, args.pool.dim);
+  Contract contract;
+  contract.accesses.push_back(read_input(args.k, rows, args.input_dtype));
+  contract.accesses.push_back(read_input(args.v, rows, args.input_dtype));
+  touch_batch(contract, args.batch, true);
+  touch_scales(contract, args.k_scale, args.v_scale);
+  // Pages [1, pages): the null block is outside the range, not merely unlikely.
+  contract.accesses.push_back({.base = reinterpret_cast<Address>(args.pool.data),
+                               .range = {args.pool.page_bytes(), args.pool.bytes()},
+                               .mode = Mode::write,
+                               .reach = Reach::may,
+                               .role = Role::kv_pool,
+                               .dtype = args.pool.dtype});
+  return contract;
+}
+
+}  // namespace
+
+const Op<KvAppendArgs> kv_append = {
+    .name = "kv_append", .contract = kv_append_contract, .host = kv_append_host, .launch = nullptr};
+
+}  // namespace refrain

@@ -1,0 +1,50 @@
+// plan_grouped: for each group of 8 consecutive query rows, the union of the
+// 4-token microblocks that they select, sorted so that tensor-core tiles hold
+// microblocks of one category. Only groups whose 8 rows are all real are planned.
+// Facts: the grouped page-4 planner (1Cat-vLLM); the layout below is ours to keep.
+#pragma once
+
+#include "kernels/batch_view.hpp"
+#include "kernels/kv_pool_view.hpp"
+#include "kernels/op.hpp"
+
+namespace refrain {
+
+inline constexpr std::int32_t kGroupRows = 8;
+inline constexpr std::int32_t kMicroblockTokens = 4;
+inline constexpr std::int32_t kTileMicroblocks = 8;   ///< one K/V tile: 32 tokens
+inline constexpr std::int32_t kSelectedBlocks = 512;  ///< complete blocks a row may select
+inline constexpr std::int32_t kSelectedWidth = 2051;  ///< 512 blocks x 4 tokens + 3 tail tokens
+inline constexpr std::int32_t kGroupedWidth = 4160;   ///< 8 x 513 + 56: distinct blocks and category padding always fit
+inline constexpr std::int32_t kGroupedHeads =
+    6;  ///< query heads of the one KV head; 8 rows x 6 heads = 3 M tiles of 16
+
+/// Bit of `mask`: query_in_group * 4 + token_in_microblock.
+/// Category of a microblock: bit i set iff the 16-row M tile i of the 48-row tile (row = 6 * query + head) has an
+/// attending query.
+[[nodiscard]] constexpr std::uint32_t m_tiles_of_query(std::int32_t query) noexcept {
+  const std::int32_t first = kGroupedHeads * query / 16, last = (kGroupedHeads * query + kGroupedHeads - 1) / 16;
+  return (1u << first) | (1u << last);
+}
+[[nodiscard]] constexpr std::uint32_t category_of_mask(std::uint32_t mask) noexcept {
+  std::uint32_t tiles = 0;
+  for (std::int32_t query = 0; query < kGroupRows; ++query)
+    if (mask >> (4 * query) & 0xFu) tiles |= m_tiles_of_query(query);
+  return tiles;
+}
+
+struct PlanGroupedArgs {
+  const std::int32_t* selected = nullptr;  ///< [bucket, kSelectedWidth] token indices within the request, -1 = none
+  BatchView batch;
+  KvPoolView pool;                      ///< only its shape is used
+  std::int32_t* microblocks = nullptr;  ///< out [groups, kGroupedWidth]; pad and unused entries are 0 (the null block)
+  std::uint32_t* masks = nullptr;       ///< out [groups, kGroupedWidth]; 0 for pad and unused entries
+  std::int32_t* tokens =
+      nullptr;              ///< out [groups]: 4 x entries, category padding counted; 0 for a group that is not planned
+  std::int32_t groups = 0;  ///< ceil(bucket / 8)
+};
+
+/// Every element of the three outputs is written on every launch.
+extern const Op<PlanGroupedArgs> plan_grouped;
+
+}  // namespace refrain

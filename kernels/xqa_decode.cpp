@@ -1,0 +1,54 @@
+#include "kernels/xqa_decode.hpp"
+
+#include <cassert>
+
+#include "kernels/host_twins.hpp"
+#include "kernels/touch_inputs.hpp"
+
+namespace refrain {
+namespace {
+
+void assert_shape([[maybe_unused]] const XqaDecodeArgs& args) {
+  assert_pool_shape(args.pool);
+  if (args.keys != nullptr) assert_microblocks(args.pool);
+  assert(args.q_dtype == Dtype::fp16 || args.q_dtype == Dtype::bf16);
+  assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
+  assert(args.slots > 0 && args.slots <= args.batch.bucket);
+  assert(args.heads > 0 && args.heads % args.pool.kv_heads == 0);
+  assert(args.partitions > 0 && args.partition_tokens > 0);
+}
+
+Contract xqa_decode_contract(const XqaDecodeArgs& args) {
+  assert_shape(args);
+  const auto slots = elements(args.slots), heads = elements(args.slots, args.heads);
+  const auto splits = heads * elements(args.partitions), dim = elements(args.pool.dim);
+  Contract contract;
+  contract.accesses = {
+      read_input(args.q, elements(args.batch.bucket, args.heads) * dim, args.q_dtype),
+      read_pool(args.pool),
+      touch(args.slot_rows, slots, Mode::read, Role::plan, Dtype::i32),
+      touch(args.lengths, slots, Mode::read, Role::plan, Dtype::i32),
+      touch(args.active_partitions, 1, Mode::read, Role::plan, Dtype::i32),
+      touch(static_cast<const std::byte*>(args.partials), splits * dim, Mode::write, Role::workspace,
+            args.partial_dtype, Reach::may),
+      touch(args.partial_lse, splits, Mode::write, Role::workspace, Dtype::fp32),
+      touch(args.counters, heads, Mode::accumulate, Role::scratch, Dtype::i32),
+  };
+  touch_scales(contract, args.k_scale, args.v_scale);
+  if (args.keys != nullptr) {
+    contract.accesses.push_back(touch(args.keys, slots * kXqaSlots, Mode::read, Role::plan, Dtype::i64));
+  } else {
+    const auto table = elements(args.batch.requests, args.batch.pages_per_request);
+    contract.accesses.push_back(read_input(args.batch.token_to_req, elements(args.batch.bucket), Dtype::i32));
+    contract.accesses.push_back(read_input(args.batch.page_table, table, Dtype::i32));
+  }
+  contract.needs = {claim(Fact::zeroed, args.counters, heads * dtype_bytes(Dtype::i32))};
+  return contract;
+}
+
+}  // namespace
+
+const Op<XqaDecodeArgs> xqa_decode = {
+    .name = "xqa_decode", .contract = xqa_decode_contract, .host = xqa_decode_host, .launch = nullptr};
+
+}  // namespace refrain

@@ -1,0 +1,149 @@
+#include "runtime/arena.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+namespace refrain {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    reset();
+    arena_ = std::exchange(other.arena_, nullptr);
+    id_ = other.id_;
+    base_ = other.base_;
+  }
+  return *this;
+}
+
+void Lease::reset() noexcept {
+  if (arena_ != nullptr) std::exchange(arena_, nullptr)->drop_lease(id_);
+}
+
+LeaseHolds& LeaseHolds::operator=(LeaseHolds&& other) noexcept {
+  if (this != &other) {
+    reset();
+    arena_ = std::exchange(other.arena_, nullptr);
+    ids_ = std::exchange(other.ids_, {});
+  }
+  return *this;
+}
+
+void LeaseHolds::reset() noexcept {
+  if (arena_ == nullptr) return;
+  for (const BufferRegistry::Id id : ids_) arena_->drop_hold(id);
+  arena_ = nullptr;
+  ids_.clear();
+}
+
+Arena::Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes)
+    : driver_(driver), registry_(registry), bytes_(aligned(bytes)) {
+  check(driver_.allocate(bytes_, MemorySpace::device, base_), "reserving the arena");
+  free_[0] = bytes_;
+}
+
+Arena::~Arena() {
+  // An unloading runtime may answer with an error: the memory is gone either way.
+  (void)driver_.release(base_, MemorySpace::device);
+}
+
+Lease Arena::lease(const LeaseRequest& request) {
+  assert(request.bytes > 0);
+  const std::uint64_t bytes = aligned(request.bytes);
+  for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
+    if (hole->second < bytes) continue;
+    const auto [offset, size] = *hole;
+    free_.erase(hole);
+    if (size > bytes) free_[offset + bytes] = size - bytes;
+    Buffer buffer;
+    buffer.name = request.name;
+    buffer.base = base_ + offset;
+    buffer.bytes = request.bytes;
+    buffer.role = request.role;
+    buffer.dtype = request.dtype;
+    const BufferRegistry::Id id = registry_.add(std::move(buffer));
+    ranges_[id] = {offset, bytes, 0, true};
+    return {this, id, base_ + offset};
+  }
+  throw Error(ErrorKind::refused, fmt::format("leasing {} bytes for {}", request.bytes, request.name),
+              fmt::format("the arena has {} of {} bytes left, in pieces; reserve a larger arena",
+                          bytes_ - bytes_leased(), bytes_),
+              "arena");
+}
+
+void Arena::refuse_if_held(const Lease& lease, const char* tried) const {
+  const Range& range = ranges_.at(lease.id_);
+  if (range.holds == 0) return;
+  throw Error(ErrorKind::refused, fmt::format("{} {}", tried, registry_[lease.id_].name),
+              fmt::format("{} graph exec(s) have its address baked in; destroy them first", range.holds), "arena");
+}
+
+void Arena::release(Lease& lease) {
+  refuse_if_held(lease, "releasing");
+  lease.reset();
+}
+
+void Arena::grow(Lease& lease, std::uint64_t bytes) {
+  refuse_if_held(lease, "growing");
+  const Buffer old = registry_[lease.id_];
+  lease.reset();
+  lease = this->lease({old.name, bytes, old.role, old.dtype});
+}
+
+LeaseHolds Arena::hold(const Graph& graph) {
+  std::vector<BufferRegistry::Id> held;
+  for (const Buffer& buffer : graph.buffers) {
+    if (buffer.allocation == 0) continue;
+    const auto range = ranges_.find(buffer.allocation - 1);
+    if (range == ranges_.end()) continue;
+    ++range->second.holds;
+    held.push_back(range->first);
+  }
+  return {this, std::move(held)};
+}
+
+std::uint64_t Arena::bytes_leased() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& [id, range] : ranges_) sum += range.bytes;
+  return sum;
+}
+
+void Arena::drop_lease(BufferRegistry::Id id) noexcept {
+  ranges_.at(id).leased = false;
+  free_range(id);
+}
+
+void Arena::drop_hold(BufferRegistry::Id id) noexcept {
+  --ranges_.at(id).holds;
+  free_range(id);
+}
+
+void Arena::free_range(BufferRegistry::Id id) noexcept {
+  const Range range = ranges_.at(id);
+  if (range.leased || range.holds != 0) return;
+  ranges_.erase(id);
+  registry_.retire(id);
+  auto hole = free_.emplace(range.offset, range.bytes).first;
+  if (const auto next = std::next(hole); next != free_.end() && hole->first + hole->second == next->first) {
+    hole->second += next->second;
+    free_.erase(next);
+  }
+  if (hole != free_.begin()) {
+    const auto before = std::prev(hole);
+    if (before->first + before->second == hole->first) {
+      before->second += hole->second;
+      free_.erase(hole);
+    }
+  }
+}
+
+}  // namespace refrain

@@ -1,0 +1,114 @@
+// Who owns device memory. One reservation with fixed addresses, cut into leases;
+// a lease that a graph exec holds can be neither released nor grown, because the
+// graph has its address baked in (rule 206 cannot happen by construction).
+// Freed ranges are used again; generations tell one lease of a range from the next.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/buffer_registry.hpp"
+#include "runtime/driver.hpp"
+
+namespace refrain {
+
+struct LeaseRequest {
+  std::string name;         ///< how findings call the buffer
+  std::uint64_t bytes = 0;  ///< at least 1
+  Role role = Role::unknown;
+  Dtype dtype = Dtype::unknown;
+};
+
+class Arena;
+
+/// The right to a fixed range of an arena. Move-only; the destructor gives the range back,
+/// or leaves it to the last graph exec that holds it.
+class Lease {
+ public:
+  Lease() = default;
+  Lease(Lease&& other) noexcept : arena_(std::exchange(other.arena_, nullptr)), id_(other.id_), base_(other.base_) {}
+  Lease& operator=(Lease&& other) noexcept;
+  ~Lease() { reset(); }
+
+  [[nodiscard]] Address address() const noexcept { return base_; }
+  /// The range as elements; it is device memory, so only ops may dereference it.
+  template <class T>
+  [[nodiscard]] T* as() const noexcept {
+    return reinterpret_cast<T*>(base_);
+  }
+  [[nodiscard]] BufferRegistry::Id id() const noexcept { return id_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return arena_ != nullptr; }
+
+ private:
+  friend class Arena;
+  Lease(Arena* arena, BufferRegistry::Id id, Address base) : arena_(arena), id_(id), base_(base) {}
+  void reset() noexcept;
+
+  Arena* arena_ = nullptr;
+  BufferRegistry::Id id_ = 0;
+  Address base_ = 0;
+};
+
+/// What a graph exec keeps of the leases that its nodes name. Move-only; letting go is noexcept.
+class LeaseHolds {
+ public:
+  LeaseHolds() = default;
+  LeaseHolds(LeaseHolds&& other) noexcept
+      : arena_(std::exchange(other.arena_, nullptr)), ids_(std::exchange(other.ids_, {})) {}
+  LeaseHolds& operator=(LeaseHolds&& other) noexcept;
+  ~LeaseHolds() { reset(); }
+
+ private:
+  friend class Arena;
+  LeaseHolds(Arena* arena, std::vector<BufferRegistry::Id> ids) : arena_(arena), ids_(std::move(ids)) {}
+  void reset() noexcept;
+
+  Arena* arena_ = nullptr;
+  std::vector<BufferRegistry::Id> ids_;
+};
+
+class Arena {
+ public:
+  /// Reserves `bytes` of device memory; throws Error{driver}. Outlives its leases and holds.
+  Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// Aligned to 256 bytes. Throws Error{refused} when the arena has no such range left.
+  [[nodiscard]] Lease lease(const LeaseRequest& request);
+  /// Gives the range back. Throws Error{refused} while a graph exec holds it; the lease stays whole.
+  void release(Lease& lease);
+  /// A larger range under the same name; the contents are not kept. Throws Error{refused} like release.
+  void grow(Lease& lease, std::uint64_t bytes);
+  /// Holds every live lease among the buffers that `graph` names.
+  [[nodiscard]] LeaseHolds hold(const Graph& graph);
+
+  [[nodiscard]] std::uint64_t bytes_reserved() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes_leased() const noexcept;
+
+ private:
+  friend class Lease;
+  friend class LeaseHolds;
+  struct Range {
+    std::uint64_t offset = 0, bytes = 0;
+    std::uint32_t holds = 0;
+    bool leased = true;
+  };
+  void drop_lease(BufferRegistry::Id id) noexcept;
+  void drop_hold(BufferRegistry::Id id) noexcept;
+  void free_range(BufferRegistry::Id id) noexcept;
+  void refuse_if_held(const Lease& lease, const char* tried) const;
+
+  Driver& driver_;
+  BufferRegistry& registry_;
+  Address base_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::map<BufferRegistry::Id, Range> ranges_;
+  std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes, coalesced
+};
+
+}  // namespace refrain

@@ -1,0 +1,34 @@
+#include "runtime/buffer_registry.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace refrain {
+
+BufferRegistry::Id BufferRegistry::add(Buffer buffer) {
+  buffer.allocation = buffers_.size() + 1;
+  buffer.born = ++sequence_;
+  buffer.died.reset();
+  [[maybe_unused]] const auto next = live_.lower_bound(buffer.base);
+  assert(next == live_.end() || buffer.base + buffer.bytes <= next->first);
+  const Id id = buffers_.size();
+  live_.emplace(buffer.base, id);
+  buffers_.push_back(std::move(buffer));
+  return id;
+}
+
+void BufferRegistry::retire(Id id) {
+  buffers_[id].died = ++sequence_;
+  live_.erase(buffers_[id].base);
+}
+
+std::optional<BufferRegistry::Id> BufferRegistry::find(Address address) const {
+  auto next = live_.upper_bound(address);
+  if (next == live_.begin()) return std::nullopt;
+  const Id id = std::prev(next)->second;
+  const Buffer& buffer = buffers_[id];
+  if (address >= buffer.base + buffer.bytes) return std::nullopt;
+  return id;
+}
+
+}  // namespace refrain

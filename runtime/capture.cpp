@@ -1,0 +1,61 @@
+#include "runtime/capture.hpp"
+
+namespace refrain {
+
+Captured::~Captured() {
+  if (driver_ != nullptr) (void)driver_->destroy(handle_);
+}
+
+CaptureScope::CaptureScope(Recorder& recorder, CaptureMode mode)
+    : recorder_(recorder), stream_(recorder.stream()), mode_(mode) {
+  check(recorder_.driver().begin_capture(stream_, mode_), "cudaStreamBeginCapture");
+  recorder_.start_capture();
+}
+
+CaptureScope::~CaptureScope() {
+  recorder_.stop_capture();
+  if (!open_) return;
+  GraphHandle graph;
+  if (recorder_.driver().end_capture(stream_, graph) == Status::success) (void)recorder_.driver().destroy(graph);
+}
+
+Captured CaptureScope::finish(std::string name, CaptureInfo info) {
+  open_ = false;
+  recorder_.stop_capture();
+  Driver& driver = recorder_.driver();
+  GraphHandle handle;
+  check(driver.end_capture(stream_, handle), "cudaStreamEndCapture");
+  Captured captured(driver, handle);
+  Introspection inside;
+  check(driver.introspect(handle, inside), "reading the captured graph");
+  captured.graph = recorder_.describe(inside);
+  captured.graph.name = std::move(name);
+  const DeviceInfo device = driver.device();
+  info.mode = to_string(mode_);
+  info.device = device.device;
+  info.driver = device.driver;
+  info.toolkit = device.toolkit;
+  captured.graph.capture = std::move(info);
+  return captured;
+}
+
+GraphExec::GraphExec(Driver& driver, Arena& arena, const Captured& captured, Stream upload_stream) : driver_(&driver) {
+  check(driver.instantiate(captured.handle(), exec_), "cudaGraphInstantiate");
+  try {
+    check(driver.upload(exec_, upload_stream), "cudaGraphUpload");
+    holds_ = arena.hold(captured.graph);
+  } catch (...) {
+    (void)driver.destroy(exec_);
+    throw;
+  }
+}
+
+GraphExec::~GraphExec() {
+  if (driver_ != nullptr) (void)driver_->destroy(exec_);
+}
+
+void GraphExec::launch(Stream stream) {
+  check(driver_->launch(exec_, stream), "cudaGraphLaunch");
+}
+
+}  // namespace refrain

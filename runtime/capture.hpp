@@ -1,0 +1,65 @@
+// One stream capture, and what comes of it. CaptureScope is exception-safe: a
+// throw inside ends the capture and frees the graph, and the exception that
+// leaves is the first violation, not the 901 that CUDA gives at the end.
+#pragma once
+
+#include "runtime/arena.hpp"
+#include "runtime/recorder.hpp"
+
+namespace refrain {
+
+/// A captured graph that is not instantiated yet. Move-only; destroys the driver's graph.
+class Captured {
+ public:
+  Captured(Driver& driver, GraphHandle handle) : driver_(&driver), handle_(handle) {}
+  Captured(Captured&& other) noexcept
+      : graph(std::move(other.graph)), driver_(std::exchange(other.driver_, nullptr)), handle_(other.handle_) {}
+  Captured& operator=(Captured&&) = delete;
+  ~Captured();
+
+  [[nodiscard]] GraphHandle handle() const noexcept { return handle_; }
+  Graph graph;
+
+ private:
+  Driver* driver_;
+  GraphHandle handle_;
+};
+
+class CaptureScope {
+ public:
+  /// Begins a capture on the recorder's stream. Throws Error{driver}.
+  CaptureScope(Recorder& recorder, CaptureMode mode);
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+  ~CaptureScope();
+
+  /// Ends the capture; `info` goes into the graph, completed with mode and device. Throws Error{driver}.
+  [[nodiscard]] Captured finish(std::string name, CaptureInfo info);
+
+ private:
+  Recorder& recorder_;
+  Stream stream_;
+  CaptureMode mode_;
+  bool open_ = true;
+};
+
+/// An instantiated, uploaded graph with the leases that its nodes name. Move-only.
+class GraphExec {
+ public:
+  /// Throws Error{driver}.
+  GraphExec(Driver& driver, Arena& arena, const Captured& captured, Stream upload_stream);
+  GraphExec(GraphExec&& other) noexcept
+      : driver_(std::exchange(other.driver_, nullptr)), exec_(other.exec_), holds_(std::move(other.holds_)) {}
+  GraphExec& operator=(GraphExec&&) = delete;
+  ~GraphExec();
+
+  /// One cudaGraphLaunch. Stream-ordered. Throws Error{driver}.
+  void launch(Stream stream);
+
+ private:
+  Driver* driver_;
+  ExecHandle exec_;
+  LeaseHolds holds_;
+};
+
+}  // namespace refrain

@@ -1,0 +1,130 @@
+// The one virtual seam at the outside world. Every call to CUDA, or to the
+// host's stand-in for it, is a Call that goes through submit(): so a decorator
+// that records, counts or fails calls is one function, and a call that the
+// runtime itself never makes (api) is judged like any other. No CUDA type here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graphs/capture_rules.hpp"
+#include "graphs/graph.hpp"
+#include "runtime/status.hpp"
+
+namespace refrain {
+
+/// Handles are numbers that only their driver understands; 0 is none (for a stream: the legacy stream).
+struct Stream {
+  std::uint64_t id = 0;
+  friend bool operator==(Stream, Stream) = default;
+};
+struct Event {
+  std::uint64_t id = 0;
+};
+struct GraphHandle {
+  std::uint64_t id = 0;
+};
+struct ExecHandle {
+  std::uint64_t id = 0;
+};
+
+/// One launch of an op, its Args bound: what the host driver runs and what the CUDA driver enqueues.
+struct OpLaunch {
+  const char* name = "";
+  std::function<void()> host;
+  std::function<void(void* stream)> device;  ///< empty in a build without CUDA
+};
+
+/// One call of the driver's API. In: what `api` needs of the fields. Out: the handle or address it makes.
+struct Call {
+  Api api = Api::launch_kernel;
+  Target target = Target::none;  ///< only for calls without a stream or event of their own
+  Stream stream{};
+  Event event{};
+  Address address = 0;  ///< allocation, or destination
+  Address source = 0;
+  std::uint64_t bytes = 0;
+  MemorySpace space = MemorySpace::device;         ///< of `address`
+  MemorySpace source_space = MemorySpace::device;  ///< of `source`
+  std::uint8_t value = 0;                          ///< of a memset
+  bool blocking = false;                           ///< stream_create: synchronises with the legacy stream
+  CaptureMode mode = CaptureMode::global;          ///< begin_capture in; exchange_capture_mode in and out
+  GraphHandle graph{};
+  ExecHandle exec{};
+  const OpLaunch* op = nullptr;
+  std::vector<std::uint64_t>* nodes =
+      nullptr;  ///< stream_get_capture_info out: the nodes that the next one will depend on
+};
+
+/// A captured graph as data. `handles[i]` is what stream_get_capture_info called node i.
+struct Introspection {
+  Graph graph;
+  std::vector<std::uint64_t> handles;
+};
+
+struct DeviceInfo {
+  std::string kind;    ///< `host` or `cuda`
+  std::string device;  ///< a name for people
+  std::string driver;
+  std::string toolkit;
+};
+
+class Driver {
+ public:
+  Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  virtual ~Driver() = default;
+
+  [[nodiscard]] virtual DeviceInfo device() const = 0;
+  /// Carries out one call, keeping CUDA's capture rules. Thread-safe. Never throws for a refused call: it returns the
+  /// code.
+  [[nodiscard]] virtual Status submit(Call& call) = 0;
+  [[nodiscard]] virtual Status introspect(GraphHandle graph, Introspection& out) = 0;
+
+  /// A call that the runtime has no use for but that people make, e.g. Api::mem_get_info.
+  [[nodiscard]] Status api(Api api, Stream stream = {}, Target target = Target::none);
+
+  // Memory. `space` is device, pinned or managed.
+  [[nodiscard]] Status allocate(std::uint64_t bytes, MemorySpace space, Address& out);
+  [[nodiscard]] Status release(Address address, MemorySpace space);
+
+  // Streams and events. External records and waits become nodes and join nothing.
+  [[nodiscard]] Status create_stream(Stream& out, bool blocking = false);
+  [[nodiscard]] Status destroy_stream(Stream stream);
+  [[nodiscard]] Status synchronize(Stream stream);
+  [[nodiscard]] Status query(Stream stream);
+  [[nodiscard]] Status synchronize_device();
+  [[nodiscard]] Status create_event(Event& out);
+  [[nodiscard]] Status destroy_event(Event event);
+  [[nodiscard]] Status record(Event event, Stream stream, bool external = false);
+  [[nodiscard]] Status wait(Stream stream, Event event, bool external = false);
+  [[nodiscard]] Status query(Event event);
+  [[nodiscard]] Status synchronize(Event event);
+
+  // Work, in stream order. `copy_now` is the blocking copy on the legacy stream.
+  struct Place {
+    Address address = 0;
+    MemorySpace space = MemorySpace::device;
+  };
+  [[nodiscard]] Status copy(Place to, Place from, std::uint64_t bytes, Stream stream);
+  [[nodiscard]] Status copy_now(Place to, Place from, std::uint64_t bytes);
+  [[nodiscard]] Status fill(Address to, std::uint8_t value, std::uint64_t bytes, Stream stream);
+  [[nodiscard]] Status launch(const OpLaunch& op, Stream stream);
+
+  // Capture and graphs.
+  [[nodiscard]] Status begin_capture(Stream stream, CaptureMode mode);
+  [[nodiscard]] Status end_capture(Stream stream, GraphHandle& out);
+  [[nodiscard]] Status exchange_capture_mode(CaptureMode& mode);
+  [[nodiscard]] Status capture_frontier(Stream stream, std::vector<std::uint64_t>& nodes);
+  [[nodiscard]] Status instantiate(GraphHandle graph, ExecHandle& out);
+  [[nodiscard]] Status upload(ExecHandle exec, Stream stream);
+  [[nodiscard]] Status launch(ExecHandle exec, Stream stream);
+  [[nodiscard]] Status update(ExecHandle exec, GraphHandle graph);
+  [[nodiscard]] Status destroy(GraphHandle graph);
+  [[nodiscard]] Status destroy(ExecHandle exec);
+};
+
+}  // namespace refrain

@@ -1,0 +1,190 @@
+#include "runtime/recorder.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace refrain {
+namespace {
+
+bool writes(Mode mode) {
+  return mode != Mode::read;
+}
+
+/// The buffers of one graph: those of the registry that its contracts name, in the order of first use.
+class LocalBuffers {
+ public:
+  LocalBuffers(const BufferRegistry& registry, Graph& graph) : registry_(registry), graph_(graph) {}
+
+  /// The graph's id for the buffer at `address`, and how far into it the address lies; nothing for unknown memory.
+  std::optional<std::pair<BufferId, std::uint64_t>> resolve(Address address) {
+    const auto id = registry_.find(address);
+    if (!id) return std::nullopt;
+    const auto [entry, fresh] = local_.try_emplace(*id, static_cast<BufferId>(graph_.buffers.size()));
+    if (fresh) graph_.buffers.push_back(registry_[*id]);
+    return std::pair{entry->second, address - registry_[*id].base};
+  }
+
+  [[nodiscard]] bool named(BufferRegistry::Id id) const { return local_.contains(id); }
+
+ private:
+  const BufferRegistry& registry_;
+  Graph& graph_;
+  std::unordered_map<BufferRegistry::Id, BufferId> local_;
+};
+
+std::vector<NodeClaim> resolve_claims(const std::vector<Claim>& claims, LocalBuffers& buffers) {
+  std::vector<NodeClaim> out;
+  for (const Claim& claim : claims)
+    if (const auto place = buffers.resolve(claim.base))
+      out.push_back({claim.fact, place->first, {place->second + claim.range.begin, place->second + claim.range.end}});
+  return out;
+}
+
+void attach(Node& node, const Contract& contract, LocalBuffers& buffers, const Graph& graph) {
+  node.has_contract = true;
+  for (const Access& access : contract.accesses) {
+    const auto place = buffers.resolve(access.base);
+    if (!place || access.range.empty()) continue;
+    const Buffer& buffer = graph.buffers[place->first];
+    NodeAccess out;
+    out.buffer = place->first;
+    out.range = {place->second + access.range.begin, place->second + access.range.end};
+    out.mode = access.mode;
+    out.reach = access.reach;
+    out.role = access.role != Role::unknown ? access.role : buffer.role;
+    out.dtype = access.dtype != Dtype::unknown ? access.dtype : buffer.dtype;
+    out.certainty = node.kind == NodeKind::kernel ? Certainty::contract : Certainty::proven;
+    node.accesses.push_back(out);
+  }
+  node.needs = resolve_claims(contract.needs, buffers);
+  node.gives = resolve_claims(contract.gives, buffers);
+}
+
+}  // namespace
+
+std::string Recorder::scope_path() const {
+  return fmt::format("{}", fmt::join(scopes_, "/"));
+}
+
+void Recorder::start_capture() {
+  marks_.clear();
+  capturing_ = true;
+}
+
+void Recorder::submit(const OpLaunch& op, Contract contract) {
+  check(driver_.launch(op, stream_), op.name);
+  note(op.name, std::move(contract));
+}
+
+void Recorder::zero(Address to, std::uint64_t bytes) {
+  check(driver_.fill(to, 0, bytes, stream_), "cudaMemsetAsync");
+  const ByteRange range{0, bytes};
+  note("zero",
+       {{{to, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}}, {}, {{Fact::zeroed, to, range}}});
+}
+
+void Recorder::copy(Driver::Place to, Driver::Place from, std::uint64_t bytes) {
+  check(driver_.copy(to, from, bytes, stream_), "cudaMemcpyAsync");
+  const ByteRange range{0, bytes};
+  note("copy", {{{from.address, range, Mode::read, Reach::exact, Role::unknown, Dtype::unknown},
+                 {to.address, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}},
+                {},
+                {}});
+}
+
+void Recorder::note(const std::string& op, Contract contract) {
+  if (!capturing_) {
+    keep_books(op, contract);
+    return;
+  }
+  std::vector<std::uint64_t> frontier;
+  check(driver_.capture_frontier(stream_, frontier), "cudaStreamGetCaptureInfo");
+  for (const std::uint64_t handle : frontier) marks_.try_emplace(handle, Mark{op, scope_path(), contract});
+}
+
+void Recorder::keep_books(const std::string& op, const Contract& contract) {
+  const std::string by = op + ", run eagerly before the capture";
+  for (const Access& access : contract.accesses) {
+    if (!writes(access.mode)) continue;
+    const Address begin = access.base + access.range.begin, end = access.base + access.range.end;
+    forget(begin, end);
+    if (access.reach == Reach::exact) add_entry({Fact::written, begin, end, Origin::initialised_once, by});
+  }
+  for (const Claim& claim : contract.gives)
+    add_entry({claim.fact, claim.base + claim.range.begin, claim.base + claim.range.end, Origin::initialised_once, by});
+}
+
+void Recorder::entry(Fact fact, Address base, std::uint64_t bytes, Origin origin, std::string by) {
+  add_entry({fact, base, base + bytes, origin, std::move(by)});
+}
+
+void Recorder::add_entry(Entry entry) {
+  const auto same = [&](const Entry& e) {
+    return e.fact == entry.fact && e.begin == entry.begin && e.end == entry.end && e.origin == entry.origin;
+  };
+  if (std::none_of(ledger_.begin(), ledger_.end(), same)) ledger_.push_back(std::move(entry));
+}
+
+/// A write destroys what only the old bytes made true; written memory stays written.
+void Recorder::forget(Address begin, Address end) {
+  std::vector<Entry> kept;
+  for (Entry& entry : ledger_) {
+    if (entry.fact == Fact::written || entry.end <= begin || end <= entry.begin) {
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    if (entry.begin < begin) kept.push_back({entry.fact, entry.begin, begin, entry.origin, entry.by});
+    if (end < entry.end) kept.push_back({entry.fact, end, entry.end, entry.origin, entry.by});
+  }
+  ledger_ = std::move(kept);
+}
+
+void Recorder::order(Stream after, Stream before) {
+  Event event;
+  check(driver_.create_event(event), "cudaEventCreate");
+  const Status recorded = driver_.record(event, before);
+  const Status waited = recorded == Status::success ? driver_.wait(after, event) : recorded;
+  const Status destroyed = driver_.destroy_event(event);
+  check(waited, recorded == Status::success ? "cudaStreamWaitEvent" : "cudaEventRecord");
+  check(destroyed, "cudaEventDestroy");
+}
+
+void Recorder::fork(Stream side) {
+  order(side, stream_);
+  forks_.push_back({stream_, side});
+  stream_ = side;
+}
+
+void Recorder::join() {
+  assert(!forks_.empty());
+  const Fork fork = forks_.back();
+  forks_.pop_back();
+  stream_ = fork.main;
+  order(fork.main, fork.side);
+}
+
+Graph Recorder::describe(const Introspection& captured) const {
+  Graph graph = captured.graph;
+  LocalBuffers buffers(registry_, graph);
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
+    const auto mark = marks_.find(captured.handles[at]);
+    if (mark == marks_.end()) continue;
+    Node& node = graph.nodes[at];
+    node.op = mark->second.op;
+    node.scope = mark->second.scope;
+    attach(node, mark->second.contract, buffers, graph);
+  }
+  for (const Entry& entry : ledger_) {
+    const auto id = registry_.find(entry.begin);
+    if (!id || !buffers.named(*id)) continue;
+    const auto place = buffers.resolve(entry.begin);
+    const std::uint64_t length = std::min(entry.end - entry.begin, registry_[*id].bytes - place->second);
+    graph.entry.push_back({entry.fact, place->first, {place->second, place->second + length}, entry.origin, entry.by});
+  }
+  return graph;
+}
+
+}  // namespace refrain

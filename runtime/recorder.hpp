@@ -1,0 +1,97 @@
+// The recorder: a step is written once against it, and the same code runs
+// eagerly or is captured, whichever state its stream is in. During a capture it
+// remembers which nodes each op made and attaches the op's contract to them;
+// outside one it keeps a ledger of what eager work left true, which becomes the
+// entry facts of the next graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/op.hpp"
+#include "runtime/buffer_registry.hpp"
+#include "runtime/driver.hpp"
+
+namespace refrain {
+
+class Recorder {
+ public:
+  Recorder(Driver& driver, const BufferRegistry& registry, Stream stream)
+      : driver_(driver), registry_(registry), stream_(stream) {}
+
+  /// Runs or captures one op on the current stream. Throws Error{driver}.
+  template <class Args>
+  void launch(const Op<Args>& op, const Args& args) {
+    OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}};
+    if (op.launch != nullptr) bound.device = [&op, args](void* stream) { op.launch(args, stream); };
+    submit(bound, op.contract(args));
+  }
+
+  /// Fills with zero bytes: a memset, so a node with a host cost of its own. Ops zero their scratch themselves.
+  void zero(Address to, std::uint64_t bytes);
+  void copy(Driver::Place to, Driver::Place from, std::uint64_t bytes);
+
+  /// Declares a fact that holds when a replay begins, e.g. inputs that the host writes before every launch.
+  void entry(Fact fact, Address base, std::uint64_t bytes, Origin origin, std::string by);
+
+  /// Names what is launched while it lives: `scope/scope/...`.
+  class Scope {
+   public:
+    Scope(Recorder& recorder, std::string name) : recorder_(recorder) { recorder_.scopes_.push_back(std::move(name)); }
+    ~Scope() { recorder_.scopes_.pop_back(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Recorder& recorder_;
+  };
+  [[nodiscard]] Scope scope(std::string name) { return {*this, std::move(name)}; }
+
+  /// Work until the matching join goes to `side`, ordered after all that came before. Capturable.
+  void fork(Stream side);
+  void join();
+
+  [[nodiscard]] Driver& driver() noexcept { return driver_; }
+  [[nodiscard]] Stream stream() const noexcept { return stream_; }
+
+  /// Turns what the driver captured into a graph with contracts, buffers and entry facts.
+  [[nodiscard]] Graph describe(const Introspection& captured) const;
+  /// CaptureScope calls these: marks are kept between them, and the ledger of eager facts outside them.
+  void start_capture();
+  void stop_capture() noexcept { capturing_ = false; }
+
+ private:
+  struct Mark {
+    std::string op, scope;
+    Contract contract;
+  };
+  struct Entry {
+    Fact fact = Fact::written;
+    Address begin = 0, end = 0;
+    Origin origin = Origin::initialised_once;
+    std::string by;
+  };
+  struct Fork {
+    Stream main, side;
+  };
+  void submit(const OpLaunch& op, Contract contract);
+  void note(const std::string& op, Contract contract);
+  void keep_books(const std::string& op, const Contract& contract);
+  void add_entry(Entry entry);
+  void forget(Address begin, Address end);
+  void order(Stream after, Stream before);
+  [[nodiscard]] std::string scope_path() const;
+
+  Driver& driver_;
+  const BufferRegistry& registry_;
+  Stream stream_;
+  bool capturing_ = false;
+  std::vector<std::string> scopes_;
+  std::vector<Fork> forks_;
+  std::unordered_map<std::uint64_t, Mark> marks_;  // by node handle
+  std::vector<Entry> ledger_;
+};
+
+}  // namespace refrain

@@ -1,0 +1,25 @@
+// The two steps, written once against the recorder: the same code runs eagerly
+// or is captured. prepare() is what happens once, before any capture.
+#pragma once
+
+#include "runtime/recorder.hpp"
+#include "runtime/steps/buffers.hpp"
+
+namespace refrain {
+
+/// Eager, once: fills workspaces on the device, declares what holds when a replay begins,
+/// and runs what the faults `*-outside` move out of the graph. Throws Error{driver}.
+void prepare_step(Recorder& recorder, const StepBuffers& buffers);
+
+/// One layer of attention: kv_append, then the grouped route for whole groups of 8 rows and XQA for the rest.
+void record_grouped_prefill(Recorder& recorder, const StepBuffers& buffers);
+/// One layer of attention: kv_append, then XQA for every row.
+void record_xqa_decode(Recorder& recorder, const StepBuffers& buffers);
+/// Whichever of the two the options name.
+void record_step(Recorder& recorder, const StepBuffers& buffers);
+
+/// plan_xqa, xqa_decode, merge_partials for the rows that `xqa` serves, into `output`.
+void record_xqa_route(Recorder& recorder, const StepBuffers& buffers, const XqaBuffers& xqa,
+                      const OutputBuffers& output, const FaultSet& faults);
+
+}  // namespace refrain

@@ -1,0 +1,143 @@
+// The program as others call it: JSON fields, exit codes, one line for a mistake.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using namespace refrain::test;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::set<std::string> rules_of(const Json& audit, const std::string& severity) {
+  std::set<std::string> ids;
+  for (const Json& finding : audit.at("findings"))
+    if (finding.at("severity") == severity) ids.insert(finding.at("rule").get<std::string>());
+  return ids;
+}
+
+std::set<std::string> not_checked(const Json& audit) {
+  std::set<std::string> ids;
+  for (const Json& entry : audit.at("not_checked")) ids.insert(entry.at("rule").get<std::string>());
+  return ids;
+}
+
+Json audit_json(const std::string& arguments, int exit_code) {
+  const Outcome outcome = refrain_program("audit --format json " + arguments);
+  INFO(arguments << "\n" << outcome.err);
+  CHECK(outcome.exit_code == exit_code);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json.begin().key() == "schema");
+  CHECK(json.at("schema") == "refrain.audit/1");
+  CHECK(json.at("exit_code") == exit_code);
+  return json;
+}
+
+}  // namespace
+
+TEST_CASE("program: the report's case prints its numbers as refrain.run/1 and exits 1") {
+  const Outcome outcome = refrain_program(
+      "run --step grouped_prefill --poison null-block --fault kernel-zero-off,pad-fix-off --format json");
+  CHECK(outcome.exit_code == 1);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json.begin().key() == "schema");
+  CHECK(json.at("schema") == "refrain.run/1");
+  CHECK(json.at("step") == "grouped_prefill");
+  CHECK(json.at("graph").at("nodes") == 6);  // kv_append, plan_grouped, attention, plan_xqa, decode, merge
+  CHECK(json.at("graph").at("edges") == 5);
+  CHECK(json.at("replay").at("count") == 3);
+  CHECK(json.at("replay").at("nan_count") == 480);
+  CHECK(json.at("replay").at("nan_dims") == Json({102, 152, 168, 170, 230}));
+  CHECK(rules_of(json.at("audit"), "error") == std::set<std::string>{"RF304"});
+  CHECK(json.at("audit").at("schema") == "refrain.audit/1");
+}
+
+TEST_CASE("program: the clean step exits 0 with no finding") {
+  const Outcome outcome = refrain_program("run --step grouped_prefill --poison null-block --format json");
+  CHECK(outcome.exit_code == 0);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json.at("audit").at("findings").empty());
+  CHECK(json.at("replay").at("bit_equal") == true);
+  CHECK(json.at("replay").at("max_abs_error_reference").get<double>() <= 2.5e-4);
+}
+
+TEST_CASE("program: after a failed capture graph and replay are null") {
+  const Outcome outcome = refrain_program("run --step xqa_decode --fault host-sync --context 64 --format json");
+  CHECK(outcome.exit_code == 1);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json.at("graph").is_null());
+  CHECK(json.at("replay").is_null());
+  CHECK(rules_of(json.at("audit"), "error") == std::set<std::string>{"RF101"});
+}
+
+TEST_CASE("program: a saved graph audits like the run that made it") {
+  const std::string file = temporary_file("graph.json", "");
+  const Outcome run =
+      refrain_program("run --step grouped_prefill --context 64 --fault pad-fix-off --save-graph " + file);
+  CHECK(run.exit_code == 1);
+  const Json json = audit_json(file, 1);
+  CHECK(rules_of(json, "error") == std::set<std::string>{"RF304"});
+  CHECK(Json::parse(read_text(file)).at("schema") == "refrain.graph/1");
+}
+
+TEST_CASE("program: a dump with a pageable copy and an alloc node is RF103 and RF202, exit 1") {
+  const Json json = audit_json(sample("memset_memcpy_alloc.dot"), 1);
+  CHECK(rules_of(json, "error") == std::set<std::string>{"RF103"});
+  CHECK(rules_of(json, "warning") == std::set<std::string>{"RF202"});
+}
+
+TEST_CASE("program: every node kind in one dump: RF103, RF105, RF202, bodies visible") {
+  const Json json = audit_json(sample("all_kinds_verbose.dot"), 1);
+  std::set<std::string> found = rules_of(json, "error");
+  for (const std::string& id : rules_of(json, "warning")) found.insert(id);
+  CHECK(found == std::set<std::string>{"RF103", "RF105", "RF202"});
+  CHECK_FALSE(not_checked(json).contains("RF606"));
+}
+
+TEST_CASE("program: the plain twin cannot tell pageable from pinned and says so") {
+  for (const char* twin : {"all_kinds_plain.dot", "all_kinds_node_attributes.dot"}) {
+    const Json json = audit_json(sample(twin), 0);
+    CHECK(rules_of(json, "warning") == std::set<std::string>{"RF105", "RF202"});
+    CHECK(not_checked(json).contains("RF103"));
+  }
+}
+
+TEST_CASE(
+    "program: a clean dump has no finding, lists the pointer rules as not checked, and --require makes that exit 3") {
+  const Json json = audit_json(sample("llama_decode.dot"), 0);
+  CHECK(json.at("findings").empty());
+  CHECK(not_checked(json).contains("RF401"));
+  CHECK(not_checked(json).contains("RF402"));
+  CHECK(json.at("unknown_nodes") == 225);
+  (void)audit_json("--require RF401 " + sample("llama_decode.dot"), 3);
+  (void)audit_json("--require RF103 " + sample("llama_decode.dot"), 0);
+}
+
+TEST_CASE("program: a finding wins over a rule that could not be checked, and --fail-on moves the threshold") {
+  (void)audit_json("--require RF401 " + sample("memset_memcpy_alloc.dot"), 1);
+  (void)audit_json("--fail-on warning " + sample("all_kinds_plain.dot"), 1);
+  (void)audit_json(sample("llama_decode.dot") + " " + sample("memset_memcpy_alloc.dot"), 1);
+}
+
+TEST_CASE("program: rules lists the catalogue and explains one rule") {
+  const Outcome all = refrain_program("rules --format json");
+  CHECK(all.exit_code == 0);
+  const Json json = Json::parse(all.out);
+  CHECK(json.begin().key() == "schema");
+  for (const Json& rule : json.at("rules"))
+    for (const char* field : {"id", "name", "summary", "severity", "evidence", "fix"})
+      CHECK_FALSE(rule.at(field).get<std::string>().empty());
+  const Outcome one = refrain_program("rules RF304");
+  CHECK(one.exit_code == 0);
+  CHECK(one.out.find("pad-fix-missing") != std::string::npos);
+  CHECK(refrain_program("rules RF999").exit_code == 2);
+}
+
+TEST_CASE("program: --list-faults prints name, steps and rules, one a line") {
+  const Outcome outcome = refrain_program("run --list-faults");
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.find("pad-fix-late           grouped_prefill             RF305") != std::string::npos);
+  CHECK(std::count(outcome.out.begin(), outcome.out.end(), '\n') >= 9);
+}

@@ -1,0 +1,106 @@
+// The fault table, run: every named bug on every step that it fits must be caught
+// by exactly the rules that the table gives, and do what the report says it does.
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "runtime/host/host_driver.hpp"
+#include "runtime/run.hpp"
+#include "tests/catch.hpp"
+
+using namespace refrain;
+
+namespace {
+
+RunResult run_with(StepKind step, std::initializer_list<Fault> faults, std::int32_t context = 400) {
+  HostDriver driver;
+  RunOptions options;
+  options.step.step = step;
+  options.step.context = context;
+  options.poison = step == StepKind::grouped_prefill ? Poison::null_block : Poison::none;
+  for (const Fault fault : faults) options.step.faults.add(fault);
+  RunResult result = run_step(driver, options);
+  CHECK(driver.census() == HostDriver::Census{});
+  return result;
+}
+
+std::set<std::string> errors_of(const RunResult& result) {
+  std::set<std::string> ids;
+  for (const Finding& finding : result.audit.findings())
+    if (finding.severity == Severity::error) ids.insert(finding.rule);
+  return ids;
+}
+
+std::set<std::string> expected_of(const FaultInfo& fault) {
+  std::set<std::string> ids;
+  std::istringstream rules(fault.rules);
+  for (std::string id; std::getline(rules, id, ',');) ids.insert(id);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("faults: the audit's errors for each fault are exactly those of the table") {
+  for (const FaultInfo& fault : fault_table())
+    for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode}) {
+      if (!fits(fault, step)) continue;
+      INFO(fault.name << " on " << to_string(step));
+      const RunResult result = run_with(step, {fault.fault});
+      CHECK(errors_of(result) == expected_of(fault));
+      CHECK(result.audit.count(Severity::warning) == 0);
+    }
+}
+
+TEST_CASE("faults: without any, the audit is clean and every rule of groups 2 and 3 was checked") {
+  for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode}) {
+    const RunResult result = run_with(step, {});
+    CHECK(result.audit.findings().empty());
+    for (const char* rule : {"RF101", "RF103", "RF204", "RF205", "RF301", "RF302", "RF304", "RF306", "RF307"}) {
+      INFO(rule);
+      CHECK(result.audit.was_checked(rule));
+    }
+    CHECK(result.exit_code() == 0);
+  }
+}
+
+TEST_CASE("faults: both protections off is one finding, and either alone leaves no NaN") {
+  const RunResult both = run_with(StepKind::grouped_prefill, {Fault::kernel_zero_off, Fault::pad_fix_off}, 2048);
+  CHECK(errors_of(both) == std::set<std::string>{"RF304"});
+  CHECK(both.audit.findings().size() == 1);
+  CHECK(both.replay->nan_count == 480);
+  for (const Fault one : {Fault::kernel_zero_off, Fault::pad_fix_off})
+    CHECK(run_with(StepKind::grouped_prefill, {one}, 2048).replay->nan_count == 0);
+}
+
+TEST_CASE("faults: padding fixed outside the graph or after its consumer leaks at every replay") {
+  for (const Fault fault : {Fault::pad_fix_outside, Fault::pad_fix_late}) {
+    const RunResult result = run_with(StepKind::grouped_prefill, {fault}, 2048);
+    CHECK(result.replay->nan_count == 480);
+    CHECK(result.exit_code() == 1);
+  }
+}
+
+TEST_CASE("faults: split counters that no replay zeroes turn later replays into NaN, not into plausible numbers") {
+  for (const Fault fault : {Fault::scratch_zero_outside, Fault::scratch_zero_short}) {
+    const RunResult result = run_with(StepKind::xqa_decode, {fault});
+    CHECK(result.replay->nan_count > 0);
+  }
+}
+
+TEST_CASE("faults: a failed capture leaves no graph and no replay, and names the first violation") {
+  const RunResult result = run_with(StepKind::xqa_decode, {Fault::host_sync});
+  CHECK_FALSE(result.graph);
+  CHECK_FALSE(result.replay);
+  CHECK(result.capture_error.find("cudaStreamSynchronize") != std::string::npos);
+  CHECK(result.exit_code() == 1);
+}
+
+TEST_CASE("faults: names are unique and every fault fits a step") {
+  std::set<std::string> names;
+  for (const FaultInfo& fault : fault_table()) {
+    CHECK(names.insert(fault.name).second);
+    CHECK((fault.grouped_prefill || fault.xqa_decode));
+    CHECK(find_fault(fault.name) == &fault);
+  }
+  CHECK(find_fault("no-such-fault") == nullptr);
+}

@@ -1,0 +1,34 @@
+#include "runtime/kv_pool.hpp"
+
+#include <set>
+
+#include "runtime/host/host_driver.hpp"
+#include "tests/catch.hpp"
+
+using namespace refrain;
+
+TEST_CASE("kv pool: every page but the null block is handed out once, and a full pool refuses") {
+  HostDriver driver;
+  BufferRegistry registry;
+  Arena arena(driver, registry, 1 << 20);
+  KvPool pool(arena, {.data = nullptr, .pages = 9, .page_size = 4, .kv_heads = 1, .dim = 256, .dtype = Dtype::e4m3});
+  std::set<std::int32_t> pages;
+  for (int i = 0; i < 8; ++i) pages.insert(pool.take_page());
+  CHECK(pages == std::set<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK_THROWS_AS(pool.take_page(), Error);
+  pool.give_back(5);
+  CHECK(pool.pages_free() == 1);
+  CHECK(pool.take_page() == 5);
+}
+
+TEST_CASE("kv pool: a page holds K and V of its tokens, and microblock 0 is the null block's first") {
+  HostDriver driver;
+  BufferRegistry registry;
+  Arena arena(driver, registry, 1 << 20);
+  const KvPool pool(arena,
+                    {.data = nullptr, .pages = 3, .page_size = 32, .kv_heads = 1, .dim = 256, .dtype = Dtype::fp16});
+  CHECK(pool.view().page_bytes() == 2u * 32 * 256 * 2);
+  CHECK(pool.view().page_stride4() == 16);  // 2 planes x 32 tokens / 4
+  CHECK(pool.view().microblock_offset(pool.view().page_stride4()) == pool.view().k_offset(1, 0, 0));
+  CHECK(pool.view().microblock_offset(0) == 0);
+}

@@ -1,0 +1,114 @@
+#include "runtime/recorder.hpp"
+
+#include <algorithm>
+
+#include "graphs/topology.hpp"
+#include "runtime/arena.hpp"
+#include "runtime/capture.hpp"
+#include "runtime/host/host_driver.hpp"
+#include "tests/catch.hpp"
+
+using namespace refrain;
+
+namespace {
+
+struct CountArgs {
+  std::int32_t* counters = nullptr;
+  std::uint64_t count = 0;
+};
+
+const Op<CountArgs> count_op{"count",
+                             [](const CountArgs& a) {
+                               return Contract{
+                                   {touch(a.counters, a.count, Mode::accumulate, Role::scratch, Dtype::i32)},
+                                   {claim(Fact::zeroed, a.counters, a.count * 4)},
+                                   {}};
+                             },
+                             [](const CountArgs& a) {
+                               for (std::uint64_t i = 0; i < a.count; ++i) ++a.counters[i];
+                             },
+                             nullptr};
+
+Stream new_stream(Driver& driver) {
+  Stream stream;
+  check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+struct Fixture {
+  Graph capture_counting(bool zero_inside) {
+    CaptureScope scope(recorder, CaptureMode::global);
+    if (zero_inside) recorder.zero(lease.address(), 64);
+    const auto named = recorder.scope("layer");
+    recorder.launch(count_op, args);
+    return scope.finish("step", {}).graph;
+  }
+  HostDriver driver;
+  BufferRegistry registry;
+  Arena arena{driver, registry, 1 << 16};
+  Lease lease = arena.lease({"counters", 64, Role::scratch, Dtype::i32});
+  Stream stream = new_stream(driver), side = new_stream(driver);
+  Recorder recorder{driver, registry, stream};
+  CountArgs args{lease.as<std::int32_t>(), 16};
+};
+
+bool zeroed_at_entry(const Graph& graph) {
+  return std::any_of(graph.entry.begin(), graph.entry.end(), [](const EntryFact& e) { return e.fact == Fact::zeroed; });
+}
+
+}  // namespace
+
+TEST_CASE("recorder: a captured op's contract stands on the node that its launch made, resolved to buffers") {
+  Fixture f;
+  const Graph graph = f.capture_counting(true);
+  REQUIRE(graph.nodes.size() == 2);
+  CHECK(graph.nodes[0].kind == NodeKind::memset);
+  CHECK(graph.nodes[0].gives.at(0).fact == Fact::zeroed);
+  const Node& count = graph.nodes[1];
+  CHECK(count.op == "count");
+  CHECK(count.scope == "layer");
+  CHECK(count.has_contract);
+  REQUIRE(count.accesses.size() == 1);
+  CHECK(graph.buffers.at(count.accesses[0].buffer).name == "counters");
+  CHECK(count.accesses[0].range == ByteRange{0, 64});
+  CHECK(count.needs.at(0).range == ByteRange{0, 64});
+}
+
+TEST_CASE("recorder: what eager work left true becomes an entry fact, initialised once") {
+  Fixture f;
+  f.recorder.zero(f.lease.address(), 64);
+  const Graph graph = f.capture_counting(false);
+  REQUIRE(zeroed_at_entry(graph));
+  for (const EntryFact& entry : graph.entry) CHECK(entry.origin == Origin::initialised_once);
+}
+
+TEST_CASE("recorder: an eager write takes back what the old bytes made true") {
+  Fixture f;
+  f.recorder.zero(f.lease.address(), 64);
+  f.recorder.launch(count_op, f.args);
+  CHECK_FALSE(zeroed_at_entry(f.capture_counting(false)));
+}
+
+TEST_CASE("recorder: the same step code runs eagerly outside a capture") {
+  Fixture f;
+  f.recorder.zero(f.lease.address(), 64);
+  f.recorder.launch(count_op, f.args);
+  f.recorder.launch(count_op, f.args);
+  CHECK(f.args.counters[15] == 2);
+}
+
+TEST_CASE("recorder: fork and join order the side branch after what came before and before what comes after") {
+  Fixture f;
+  CaptureScope scope(f.recorder, CaptureMode::global);
+  f.recorder.launch(count_op, f.args);
+  f.recorder.fork(f.side);
+  f.recorder.launch(count_op, f.args);
+  f.recorder.join();
+  f.recorder.launch(count_op, f.args);
+  const Graph graph = scope.finish("step", {}).graph;
+  REQUIRE(graph.nodes.size() == 3);
+  const Topology topology(graph);
+  CHECK(topology.before(0, 1));
+  CHECK(topology.before(1, 2));
+  for (const Node& node : graph.nodes) CHECK(node.op == "count");
+}

@@ -9,7 +9,7 @@ namespace refrain {
 Report audit(const Subject& subject) {
   const SubjectView view(subject);
   Report report;
-  report.inputs = subject.inputs;
+  for (const Recording& recording : subject.recordings) report.inputs.push_back(recording.name);
   for (const GraphView& graph : view.graphs()) {
     const auto& nodes = graph.graph().nodes;
     report.nodes += nodes.size();

@@ -22,18 +22,21 @@ const Causes& GraphView::causes() const {
 }
 
 SubjectView::SubjectView(const Subject& subject) : subject_(&subject) {
-  for (std::size_t i = 0; i < subject.graphs.size(); ++i) {
-    const Graph& graph = subject.graphs[i];
-    add(graph, graph.name.empty() ? fmt::format("graph {}", i) : graph.name, std::nullopt);
+  for (const Recording& recording : subject.recordings) {
+    if (recording.has_timeline) timelines_.push_back(&recording);
+    for (std::size_t i = 0; i < recording.graphs.size(); ++i) {
+      const Graph& graph = recording.graphs[i];
+      add(recording, graph, graph.name.empty() ? fmt::format("graph {}", i) : graph.name, std::nullopt);
+    }
   }
 }
 
-void SubjectView::add(const Graph& graph, std::string path, std::optional<NodeKind> parent) {
-  graphs_.emplace_back(graph, path, parent);
+void SubjectView::add(const Recording& recording, const Graph& graph, std::string path, std::optional<NodeKind> parent) {
+  graphs_.emplace_back(recording, graph, path, parent);
   for (NodeId node = 0; node < graph.nodes.size(); ++node) {
     const auto& bodies = graph.nodes[node].bodies;
     for (std::size_t i = 0; i < bodies.size(); ++i)
-      add(bodies[i],
+      add(recording, bodies[i],
           fmt::format("{}/node {}/{}", path, node, bodies[i].name.empty() ? fmt::format("body {}", i) : bodies[i].name),
           graph.nodes[node].kind);
   }

@@ -14,20 +14,21 @@
 #include "audit/facts.hpp"
 #include "graphs/graph.hpp"
 #include "graphs/topology.hpp"
-#include "traces/timeline.hpp"
+#include "traces/recording.hpp"
 
 namespace refrain {
 
 struct Subject {
-  std::vector<std::string> inputs;  ///< as the report names them: files, commands
-  std::vector<Graph> graphs;
-  Timeline timeline;
+  std::vector<Recording> recordings;  ///< one an input; a file that holds graphs alone has no timeline
 };
 
 class GraphView {
  public:
-  GraphView(const Graph& graph, std::string path, std::optional<NodeKind> parent = {})
-      : graph_(&graph), path_(std::move(path)), parent_(parent) {}
+  GraphView(const Recording& recording, const Graph& graph, std::string path, std::optional<NodeKind> parent = {})
+      : recording_(&recording), graph_(&graph), path_(std::move(path)), parent_(parent) {}
+
+  /// The input that the graph came with: what happened before and after its capture.
+  [[nodiscard]] const Recording& recording() const noexcept { return *recording_; }
 
   [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
   /// `step/node 9/graph_5`
@@ -41,6 +42,7 @@ class GraphView {
   [[nodiscard]] const Causes& causes() const;
 
  private:
+  const Recording* recording_;
   const Graph* graph_;
   std::string path_;
   std::optional<NodeKind> parent_;
@@ -54,13 +56,16 @@ class SubjectView {
   explicit SubjectView(const Subject& subject);
 
   [[nodiscard]] const Subject& subject() const noexcept { return *subject_; }
+  /// The recordings that have a timeline.
+  [[nodiscard]] const std::vector<const Recording*>& timelines() const noexcept { return timelines_; }
   /// Every graph, each followed by its nested bodies.
   [[nodiscard]] const std::vector<GraphView>& graphs() const noexcept { return graphs_; }
 
  private:
-  void add(const Graph& graph, std::string path, std::optional<NodeKind> parent);
+  void add(const Recording& recording, const Graph& graph, std::string path, std::optional<NodeKind> parent);
 
   const Subject* subject_;
+  std::vector<const Recording*> timelines_;
   std::vector<GraphView> graphs_;
 };
 

@@ -117,7 +117,7 @@ double audit_ms(const Subject& subject) {
 }
 
 nlohmann::ordered_json measure(NodeId nodes, std::uint64_t runs) {
-  const Subject subject{{}, {chain(nodes)}, {}};
+  const Subject subject{{{"chain", {chain(nodes)}, {}, false}}};
   std::vector<double> times;
   for (std::uint64_t run = 0; run < runs; ++run) times.push_back(audit_ms(subject));
   std::sort(times.begin(), times.end());

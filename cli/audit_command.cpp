@@ -32,10 +32,10 @@ int run(const AuditFlags& flags) {
     throw Error(ErrorKind::usage, fmt::format("--require {}", fmt::join(unknown, ",")),
                 "no such rule; see refrain rules", "");
   Subject subject;
-  subject.inputs = flags.files;
   for (const std::string& file : flags.files) {
-    std::vector<Graph> graphs = load_graphs(file);
-    std::move(graphs.begin(), graphs.end(), std::back_inserter(subject.graphs));
+    Recording& recording = subject.recordings.emplace_back();
+    recording.name = file;
+    recording.graphs = load_graphs(file);
   }
   const Report report = audit(subject);
   fmt::print("{}", flags.format == Format::json ? report_json(report, flags.threshold) : report_text(report));

@@ -158,4 +158,22 @@ bool is_sync(Api api) noexcept {
   }
 }
 
+bool is_memory_call(Api api) noexcept {
+  switch (api) {
+    case Api::malloc:
+    case Api::free:
+    case Api::malloc_host:
+    case Api::free_host:
+    case Api::host_register:
+    case Api::malloc_managed:
+    case Api::malloc_async:
+    case Api::free_async:
+    case Api::device_set_limit:
+    case Api::mem_pool_trim_to:
+    case Api::mem_pool_set_attribute:
+    case Api::mem_advise: return true;
+    default: return false;
+  }
+}
+
 }  // namespace refrain

@@ -147,4 +147,7 @@ struct CaptureRule {
 /// Host-blocking calls: synchronize and query, on stream, device or event.
 [[nodiscard]] bool is_sync(Api api) noexcept;
 
+/// Allocations and frees, and changes of pools and limits: cudaMalloc, cudaFree, cudaHostRegister, cudaDeviceSetLimit ...
+[[nodiscard]] bool is_memory_call(Api api) noexcept;
+
 }  // namespace refrain

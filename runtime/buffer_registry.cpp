@@ -7,7 +7,7 @@ namespace refrain {
 
 BufferRegistry::Id BufferRegistry::add(Buffer buffer) {
   buffer.allocation = buffers_.size() + 1;
-  buffer.born = ++sequence_;
+  buffer.born = clock_.tick();
   buffer.died.reset();
   [[maybe_unused]] const auto next = live_.lower_bound(buffer.base);
   assert(next == live_.end() || buffer.base + buffer.bytes <= next->first);
@@ -18,7 +18,7 @@ BufferRegistry::Id BufferRegistry::add(Buffer buffer) {
 }
 
 void BufferRegistry::retire(Id id) {
-  buffers_[id].died = ++sequence_;
+  buffers_[id].died = clock_.tick();
   live_.erase(buffers_[id].base);
 }
 

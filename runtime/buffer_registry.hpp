@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "runtime/sequence_clock.hpp"
 
 namespace refrain {
 
 class BufferRegistry {
  public:
   using Id = std::size_t;
+
+  explicit BufferRegistry(SequenceClock& clock) : clock_(clock) {}
 
   /// Registers a live buffer; `allocation` and `born` are set here. Two live buffers never overlap (asserted).
   Id add(Buffer buffer);
@@ -27,9 +30,9 @@ class BufferRegistry {
   [[nodiscard]] std::optional<Id> find(Address address) const;
 
  private:
+  SequenceClock& clock_;
   std::vector<Buffer> buffers_;
   std::map<Address, Id> live_;  // by base
-  std::uint64_t sequence_ = 0;
 };
 
 }  // namespace refrain

@@ -4,6 +4,40 @@
 #include <utility>
 
 namespace refrain {
+namespace {
+
+bool has_stream(const Call& call) {
+  switch (call.api) {
+    case Api::device_synchronize:
+    case Api::event_query:
+    case Api::event_synchronize:
+    case Api::event_create:
+    case Api::event_destroy:
+    case Api::graph_instantiate:
+    case Api::graph_destroy:
+    case Api::graph_exec_destroy:
+    case Api::graph_exec_update: return false;
+    default: return !is_memory_call(call.api);
+  }
+}
+
+std::uint64_t object_of(const Call& call) {
+  if (call.event.id != 0 && call.api != Api::event_create) return call.event.id;
+  if (call.exec.id != 0 && call.api != Api::graph_instantiate) return call.exec.id;
+  return call.api == Api::end_capture ? 0 : call.graph.id;
+}
+
+std::uint64_t made_by(const Call& call) {
+  switch (call.api) {
+    case Api::stream_create: return call.stream.id;
+    case Api::event_create: return call.event.id;
+    case Api::end_capture: return call.graph.id;
+    case Api::graph_instantiate: return call.exec.id;
+    default: return 0;
+  }
+}
+
+}  // namespace
 
 std::uint64_t RecordingDriver::now_ns() const {
   const auto since = std::chrono::steady_clock::now() - start_;
@@ -11,55 +45,128 @@ std::uint64_t RecordingDriver::now_ns() const {
 }
 
 std::uint32_t RecordingDriver::thread_number() {
-  return threads_.try_emplace(std::this_thread::get_id(), static_cast<std::uint32_t>(threads_.size() + 1))
-      .first->second;
+  return threads_.try_emplace(std::this_thread::get_id(), static_cast<std::uint32_t>(threads_.size() + 1)).first->second;
 }
 
-Timeline RecordingDriver::timeline() const {
+std::uint32_t RecordingDriver::stream_number(Stream stream) {
+  return streams_.try_emplace(stream.id, static_cast<std::uint32_t>(streams_.size())).first->second;
+}
+
+Recording RecordingDriver::recording(std::string name, const BufferRegistry& registry) const {
   const std::lock_guard lock(mutex_);
-  return timeline_;
+  Recording out{std::move(name), graphs_, timeline_, true};
+  for (const Buffer& buffer : registry.all()) out.timeline.buffers.push_back({buffer});
+  return out;
+}
+
+void RecordingDriver::add_graph(GraphHandle handle, Graph graph) {
+  const std::lock_guard lock(mutex_);
+  timeline_.graphs.push_back({clock_.tick(), handle.id, static_cast<std::uint32_t>(graphs_.size())});
+  graphs_.push_back(std::move(graph));
+}
+
+void RecordingDriver::add_check(ReplayCheck check, std::string_view graph, std::string_view axis, std::string_view fill) {
+  const std::lock_guard lock(mutex_);
+  check.sequence = clock_.tick();
+  check.graph = names_.id(graph);
+  check.axis = names_.id(axis);
+  check.fill = names_.id(fill);
+  timeline_.checks.push_back(check);
+}
+
+RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step) : driver_(driver) {
+  const std::lock_guard lock(driver_.mutex_);
+  event_.first = driver_.clock_.tick();
+  event_.start_ns = driver_.now_ns();
+  event_.thread = driver_.thread_number();
+  event_.name = driver_.names_.id(name);
+  event_.step = step;
+}
+
+RecordingDriver::Range::~Range() {
+  const std::lock_guard lock(driver_.mutex_);
+  event_.last = driver_.clock_.tick();
+  event_.end_ns = driver_.now_ns();
+  driver_.timeline_.ranges.push_back(event_);
 }
 
 Status RecordingDriver::submit(Call& call) {
   const std::uint64_t begin_ns = now_ns();
+  const std::uint64_t sequence = clock_.tick();
   const Status status = inner_.submit(call);
   const std::lock_guard lock(mutex_);
-  write(call, status, begin_ns);
+  if (call.api == Api::begin_capture && status == Status::success) {
+    open_.push_back({++captures_, call.stream.id, call.mode});
+    streams_in_capture_[call.stream.id] = captures_;
+  }
+  write(call, status, sequence, begin_ns);
+  follow(call, status);
   return status;
 }
 
 /// The capture of the call's own stream, else the one that began last: its window is open while the call runs.
 const RecordingDriver::OpenCapture* RecordingDriver::capture_for(const Call& call) const {
-  const auto own =
-      std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.stream == call.stream.id; });
-  if (own != open_.end()) return &*own;
+  const auto own = streams_in_capture_.find(call.stream.id);
+  if (has_stream(call) && own != streams_in_capture_.end()) {
+    const auto found = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.id == own->second; });
+    if (found != open_.end()) return &*found;
+  }
   return open_.empty() ? nullptr : &open_.back();
 }
 
-void RecordingDriver::write(const Call& call, Status status, std::uint64_t begin_ns) {
-  if (call.api == Api::begin_capture && status == Status::success)
-    open_.push_back({++captures_, call.stream.id, call.mode});
+Target RecordingDriver::target_of(const Call& call) const {
+  if (call.target != Target::none || open_.empty() || !has_stream(call)) return call.target;
+  const OpenCapture* capture = capture_for(call);
+  if (call.stream.id == capture->stream) return Target::capturing;
+  if (streams_in_capture_.contains(call.stream.id)) return Target::forked;
+  return call.stream.id == 0 ? Target::legacy : Target::other;
+}
+
+void RecordingDriver::write(const Call& call, Status status, std::uint64_t sequence, std::uint64_t begin_ns) {
   ApiEvent event;
-  event.sequence = timeline_.calls.size() + 1;
+  event.sequence = sequence;
   event.start_ns = begin_ns;
   event.end_ns = now_ns();
-  event.thread = thread_number();
-  event.stream = static_cast<std::uint32_t>(call.stream.id);
-  event.api = call.api;
-  event.target = call.target;
-  event.code = static_cast<int>(status);
+  event.object = object_of(call);
+  event.made = made_by(call);
   event.address = call.address;
   event.source = call.source;
   event.bytes = call.bytes;
-  if (call.op != nullptr) event.detail = call.op->name;
+  event.thread = thread_number();
+  event.stream = stream_number(call.stream);
+  event.api = call.api;
+  event.target = target_of(call);
+  event.code = static_cast<int>(status);
+  event.mode = call.mode;
+  event.space = call.space;
+  event.source_space = call.source_space;
+  if (call.op != nullptr) event.detail = names_.id(call.op->name);
   if (const OpenCapture* capture = capture_for(call)) {
     event.capture = capture->id;
-    event.mode = capture->mode;
+    if (call.api != Api::exchange_capture_mode) event.mode = capture->mode;
   }
-  timeline_.calls.push_back(std::move(event));
-  const bool ended =
-      call.api == Api::end_capture && status != Status::illegal_state && status != Status::capture_unmatched;
-  if (ended) std::erase_if(open_, [&](const OpenCapture& c) { return c.stream == call.stream.id; });
+  timeline_.calls.push_back(event);
+}
+
+/// Keeps which streams and events belong to which capture: a wait for a captured event joins the stream to it.
+void RecordingDriver::follow(const Call& call, Status status) {
+  if (call.api == Api::end_capture) {
+    if (status == Status::illegal_state || status == Status::capture_unmatched) return;
+    const auto ended = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.stream == call.stream.id; });
+    if (ended == open_.end()) return;
+    std::erase_if(streams_in_capture_, [&](const auto& entry) { return entry.second == ended->id; });
+    open_.erase(ended);
+    return;
+  }
+  if (status != Status::success) return;
+  if (call.api == Api::event_record) {
+    const auto own = streams_in_capture_.find(call.stream.id);
+    if (own != streams_in_capture_.end()) events_in_capture_[call.event.id] = own->second;
+    else events_in_capture_.erase(call.event.id);
+  }
+  if (call.api == Api::stream_wait_event)
+    if (const auto event = events_in_capture_.find(call.event.id); event != events_in_capture_.end())
+      streams_in_capture_.try_emplace(call.stream.id, event->second);
 }
 
 }  // namespace refrain

@@ -1,21 +1,26 @@
 // A driver that writes down every call made of another driver, as CUPTI would
 // have seen it; so captures are audited without a CUPTI subscriber, which makes
-// every graph launch dearer for good. Thread-safe when the inner driver is.
+// every graph launch dearer for good. It follows captures and their forks by the
+// calls alone. Thread-safe when the inner driver is.
 #pragma once
 
 #include <chrono>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 
+#include "runtime/buffer_registry.hpp"
 #include "runtime/driver.hpp"
-#include "traces/timeline.hpp"
+#include "runtime/sequence_clock.hpp"
+#include "traces/recording.hpp"
 
 namespace refrain {
 
 class RecordingDriver final : public Driver {
  public:
-  explicit RecordingDriver(Driver& inner) : inner_(inner), start_(std::chrono::steady_clock::now()) {}
+  RecordingDriver(Driver& inner, SequenceClock& clock)
+      : inner_(inner), clock_(clock), start_(std::chrono::steady_clock::now()) {}
 
   [[nodiscard]] DeviceInfo device() const override { return inner_.device(); }
   [[nodiscard]] Status submit(Call& call) override;
@@ -23,8 +28,27 @@ class RecordingDriver final : public Driver {
     return inner_.introspect(graph, out);
   }
 
-  /// What was seen so far.
-  [[nodiscard]] Timeline timeline() const;
+  /// Ties the handle that end_capture gave to `graph`, which the recording will hold.
+  void add_graph(GraphHandle handle, Graph graph);
+  /// `check.sequence` is set here; the names are interned.
+  void add_check(ReplayCheck check, std::string_view graph, std::string_view axis, std::string_view fill);
+
+  /// A span of this thread, from construction to destruction; a step is one that is on the hot path.
+  class Range {
+   public:
+    Range(RecordingDriver& driver, std::string_view name, bool step);
+    ~Range();
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+
+   private:
+    RecordingDriver& driver_;
+    RangeEvent event_;
+  };
+  [[nodiscard]] Range step(std::string_view name) { return {*this, name, true}; }
+
+  /// Everything seen so far, with the buffers of `registry`.
+  [[nodiscard]] Recording recording(std::string name, const BufferRegistry& registry) const;
 
  private:
   struct OpenCapture {
@@ -34,16 +58,24 @@ class RecordingDriver final : public Driver {
   };
   [[nodiscard]] std::uint64_t now_ns() const;
   [[nodiscard]] std::uint32_t thread_number();
-  void write(const Call& call, Status status, std::uint64_t begin_ns);
+  [[nodiscard]] std::uint32_t stream_number(Stream stream);
+  void write(const Call& call, Status status, std::uint64_t sequence, std::uint64_t begin_ns);
+  void follow(const Call& call, Status status);
+  [[nodiscard]] Target target_of(const Call& call) const;
   [[nodiscard]] const OpenCapture* capture_for(const Call& call) const;
 
   Driver& inner_;
+  SequenceClock& clock_;
   std::chrono::steady_clock::time_point start_;
   mutable std::mutex mutex_;
   Timeline timeline_;
+  Interner names_{timeline_};
+  std::vector<Graph> graphs_;
   std::vector<OpenCapture> open_;
+  std::unordered_map<std::uint64_t, std::uint32_t> streams_in_capture_, events_in_capture_;  // handle -> capture id
   std::uint32_t captures_ = 0;
   std::unordered_map<std::thread::id, std::uint32_t> threads_;
+  std::unordered_map<std::uint64_t, std::uint32_t> streams_{{0, 0}};
 };
 
 }  // namespace refrain

@@ -18,7 +18,8 @@ namespace {
 /// What one run owns, in the order in which it must be made.
 struct Session {
   Session(Driver& inner, const StepOptions& options)
-      : driver(inner),
+      : driver(inner, clock),
+        registry(clock),
         arena(driver, registry, StepBuffers::arena_bytes(options)),
         buffers(arena, options),
         inputs(make_inputs(options, buffers.pages)) {
@@ -29,6 +30,7 @@ struct Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  SequenceClock clock;
   RecordingDriver driver;
   BufferRegistry registry;
   Arena arena;
@@ -180,10 +182,8 @@ RunResult run_step(Driver& driver, const RunOptions& options) {
     if (error.kind() != ErrorKind::driver) throw;
     result.capture_error = error.what();
   }
-  Subject subject;
-  subject.inputs = {to_string(options.step.step)};
-  if (captured) subject.graphs.push_back(captured->graph);
-  subject.timeline = session.driver.timeline();
+  if (captured) session.driver.add_graph(captured->handle(), captured->graph);
+  const Subject subject{{session.driver.recording(to_string(options.step.step), session.registry)}};
   result.audit = audit(subject);
   if (!captured) return result;
   result.replay = replay_and_compare(session, *captured, options);

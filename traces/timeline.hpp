@@ -1,36 +1,114 @@
-// What happened, in order: the calls that a program made of the driver, as a
-// RecordingDriver or CUPTI would see them. Plain values; rules judge them.
+// What happened, in order: the calls that a program made of the driver, the
+// buffers it had, the ranges it named, the replay checks it did. Plain values,
+// whoever saw them: a RecordingDriver, CUPTI, a trace file. Sequence numbers rise
+// by one a record over all kinds, so any two records have an order. Names are
+// interned; an event stays under 100 bytes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graphs/capture_rules.hpp"
-#include "graphs/contract.hpp"
+#include "graphs/graph.hpp"
 
 namespace refrain {
 
-/// One call of the driver's API. Sequence numbers rise by one a call and order everything.
+/// Index into Timeline::strings; 0 is the empty string.
+using StringId = std::uint32_t;
+
+/// One call of the driver's API.
 struct ApiEvent {
   std::uint64_t sequence = 0;
-  std::uint64_t start_ns = 0, end_ns = 0;
+  std::uint64_t start_ns = 0, end_ns = 0;  ///< since the recording began
+  std::uint64_t object = 0;  ///< handle of what the call was aimed at beside its stream: event, graph or graph exec
+  std::uint64_t made = 0;    ///< handle of what it made: stream, event, graph (end_capture), graph exec (instantiate)
+  Address address = 0;       ///< allocation, or destination
+  Address source = 0;        ///< of a copy
+  std::uint64_t bytes = 0;
   std::uint32_t thread = 0;  ///< dense: 1 is the first thread that was seen
   std::uint32_t stream = 0;  ///< the stream the call was aimed at; 0 = the legacy stream or none
+  std::uint32_t capture = 0; ///< the capture in progress when it was made (its own stream's, else the latest); 0 = none
+  std::int32_t code = 0;     ///< what the call returned
+  StringId detail = 0;       ///< an op's or kernel's name
   Api api = Api::launch_kernel;
   Target target = Target::none;
-  std::int32_t code = 0;  ///< what the call returned
-  Address address = 0;    ///< of the allocation, copy destination, graph ... that it names; 0 = none
-  Address source = 0;     ///< of a copy
-  std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> capture;    ///< the capture that was in progress when it was made
-  CaptureMode mode = CaptureMode::global;  ///< of that capture
-  std::string detail;                      ///< an op's name, a scope, a file; may be empty
+  CaptureMode mode = CaptureMode::global;         ///< of that capture; of an exchange: the mode asked for
+  MemorySpace space = MemorySpace::unknown;       ///< of `address`
+  MemorySpace source_space = MemorySpace::unknown;
+};
+
+/// A named span of one thread: an NVTX range, or what the runtime calls a step.
+struct RangeEvent {
+  std::uint64_t first = 0, last = 0;  ///< sequence numbers: the records in between belong to it
+  std::uint64_t start_ns = 0, end_ns = 0;
+  std::uint32_t thread = 0;
+  StringId name = 0;
+  bool step = false;  ///< one serving step: what happens in it is on the hot path
+};
+
+/// A buffer as the runtime knew it; `born` and `died` are sequence numbers of this timeline.
+struct BufferEvent {
+  Buffer buffer;
+};
+
+/// Ties a graph handle of the calls to the description of that graph.
+struct GraphEvent {
+  std::uint64_t sequence = 0;
+  std::uint64_t handle = 0;
+  std::uint32_t graph = 0;  ///< index into Recording::graphs
+};
+
+enum class CheckKind : std::uint8_t { poison, repeat, eager };
+
+/// One replay whose output was compared: with the unpoisoned replay, with the replay before, or with eager.
+struct ReplayCheck {
+  std::uint64_t sequence = 0;
+  CheckKind kind = CheckKind::poison;
+  StringId graph = 0;       ///< the graph's name
+  StringId axis = 0;        ///< what was poisoned, e.g. `null block`; empty for the other kinds
+  StringId fill = 0;        ///< with what, e.g. `0xFF`
+  bool finite = true;       ///< every output element of a real row
+  bool bit_equal = true;
+  double max_abs_error = 0;  ///< over finite elements
+  double tolerance = 0;      ///< of an eager check; 0 asks for equal bits
+  std::optional<NodeId> first_nan_node;  ///< first node that wrote a NaN, when the output held one
+};
+
+/// A record that could not be read, by kind: the reading went on.
+struct ReadProblem {
+  std::string name;      ///< kebab case
+  std::string sentence;  ///< what it means for what is reported
+  std::uint64_t count = 0;
+  std::uint64_t first_offset = 0;  ///< byte of the first one, in the uncompressed text
 };
 
 struct Timeline {
+  std::vector<std::string> strings{std::string()};
   std::vector<ApiEvent> calls;
+  std::vector<RangeEvent> ranges;
+  std::vector<BufferEvent> buffers;
+  std::vector<GraphEvent> graphs;
+  std::vector<ReplayCheck> checks;
+  std::vector<ReadProblem> problems;
+  bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown
+
+  [[nodiscard]] const std::string& text(StringId id) const { return strings[id]; }
+  [[nodiscard]] bool empty() const { return calls.empty() && ranges.empty() && checks.empty(); }
+};
+
+/// Gives equal strings equal ids of one timeline.
+class Interner {
+ public:
+  explicit Interner(Timeline& timeline);
+  [[nodiscard]] StringId id(std::string_view text);
+
+ private:
+  Timeline& timeline_;
+  std::unordered_map<std::string, StringId> ids_;
 };
 
 }  // namespace refrain

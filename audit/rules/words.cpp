@@ -78,6 +78,12 @@ bool has_graphs(const SubjectView& view, Report& report, std::string_view rule) 
   return false;
 }
 
+bool has_timelines(const SubjectView& view, Report& report, std::string_view rule, std::string_view reason) {
+  if (view.timelines().size() < view.subject().recordings.size() || view.timelines().empty())
+    report.not_checked(rule, std::string(reason));
+  return !view.timelines().empty();
+}
+
 void tell_unknown_nodes(const SubjectView& view, Report& report, std::string_view rule) {
   std::size_t unknown = 0, all = 0;
   for (const GraphView& graph : view.graphs()) {

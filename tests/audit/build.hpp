@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "audit/audit.hpp"
 #include "graphs/graph.hpp"
 
 namespace refrain::test {
@@ -63,6 +64,11 @@ inline Graph graph_of(std::vector<Node> nodes, const std::vector<std::pair<NodeI
     graph.buffers.push_back(buffer);
   }
   return graph;
+}
+
+/// Graphs alone, as a file without a timeline would bring them.
+inline Report audit_graphs(std::vector<Graph> graphs, std::string name = "graphs") {
+  return audit(Subject{{{std::move(name), std::move(graphs), {}, false}}});
 }
 
 }  // namespace refrain::test

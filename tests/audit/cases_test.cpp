@@ -32,7 +32,7 @@ std::string text_of(const fs::path& file) {
 Subject subject_of(const fs::path& file) {
   const std::string text = text_of(file);
   for (const GraphReader& reader : graph_readers())
-    if (reader.sniff(text)) return {{file.filename().string()}, reader.read(text, file.string()), {}};
+    if (reader.sniff(text)) return {{{file.filename().string(), reader.read(text, file.string()), {}, false}}};
   FAIL("no reader for " << file);
   return {};
 }

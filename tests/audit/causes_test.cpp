@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::string> rules_of(const Graph& graph) {
   std::vector<std::string> rules;
-  for (const Finding& finding : audit({{}, {graph}, {}}).findings()) rules.push_back(finding.rule);
+  for (const Finding& finding : audit_graphs({graph}).findings()) rules.push_back(finding.rule);
   return rules;
 }
 
@@ -20,7 +20,7 @@ using Rules = std::vector<std::string>;
 
 TEST_CASE("causes: consumers of one scratch that nobody zeroes are one finding that names them all") {
   const Node look = op("look", {touch(0, Mode::read)}, {{Fact::zeroed, 0, kAll}});
-  const Report report = audit({{}, {graph_of({look, look, look}, {})}, {}});
+  const Report report = audit_graphs({graph_of({look, look, look}, {})});
   REQUIRE(report.findings().size() == 1);
   CHECK(report.findings()[0].rule == "RF301");
   CHECK(report.findings()[0].nodes == std::vector<NodeId>{0, 1, 2});
@@ -28,7 +28,7 @@ TEST_CASE("causes: consumers of one scratch that nobody zeroes are one finding t
 }
 
 TEST_CASE("causes: two scratches that nobody zeroes are two findings with fingerprints of their own") {
-  const Report report = audit({{}, {graph_of({counts(0), counts(1)}, {}, 2)}, {}});
+  const Report report = audit_graphs({graph_of({counts(0), counts(1)}, {}, 2)});
   REQUIRE(report.findings().size() == 2);
   CHECK(report.findings()[0].fingerprint != report.findings()[1].fingerprint);
 }
@@ -44,7 +44,7 @@ TEST_CASE("causes: a missing edge is one finding, with all the buffers and races
   const Node count = op("count", {touch(0, Mode::accumulate), touch(1, Mode::read)}, {{Fact::zeroed, 0, kAll}});
   const Node last = op("last", {touch(0, Mode::read), touch(1, Mode::read), touch(2, Mode::read)});
   CHECK(rules_of(graph_of({plan, count, last}, {{0, 1}, {1, 2}}, 3)).empty());
-  const Report report = audit({{}, {graph_of({plan, count, last}, {{1, 2}}, 3)}, {}});
+  const Report report = audit_graphs({graph_of({plan, count, last}, {{1, 2}}, 3)});
   REQUIRE(report.findings().size() == 1);
   CHECK(report.findings()[0].rule == "RF303");
   CHECK(report.findings()[0].nodes == std::vector<NodeId>{1, 2});

@@ -59,19 +59,19 @@ TEST_CASE("report: a reason stands once for a rule") {
 
 TEST_CASE("report: fingerprints do not change with addresses, sizes or node numbers") {
   Graph graph = graph_of({counts(0)}, {});
-  const std::string before = audit({{}, {graph}, {}}).findings().at(0).fingerprint;
+  const std::string before = audit_graphs({graph}).findings().at(0).fingerprint;
   graph.buffers[0].base = 0x9000;
   graph.nodes.insert(graph.nodes.begin(), op("first"));
-  CHECK(audit({{}, {graph}, {}}).findings().at(0).fingerprint == before);
+  CHECK(audit_graphs({graph}).findings().at(0).fingerprint == before);
   graph.buffers[0].name = "another";
-  CHECK(audit({{}, {graph}, {}}).findings().at(0).fingerprint != before);
+  CHECK(audit_graphs({graph}).findings().at(0).fingerprint != before);
 }
 
 TEST_CASE("report: the text gives each finding with its place and fix, then what was not checked, then the sum") {
   Graph graph = graph_of({counts(0)}, {});
   graph.name = "decode";
   graph.capture.phase = "decode";
-  const std::string text = report_text(audit({{"a.json"}, {graph}, {}}));
+  const std::string text = report_text(audit_graphs({graph}, "a.json"));
   CHECK(text ==
         "error RF301 scratch-not-zeroed  step decode, node 0 (count), buffer buffer_a\n"
         "    node 0 (count) needs bytes [0, 64) of buffer_a zeroed, and no node before it zeroes them; a replay then "
@@ -97,7 +97,7 @@ TEST_CASE("report: nothing found is called clean only as far as it was checked")
 
 TEST_CASE("report: the JSON holds the schema's fields") {
   Graph graph = graph_of({counts(0)}, {});
-  const auto json = nlohmann::json::parse(report_json(audit({{"a.json"}, {graph}, {}})));
+  const auto json = nlohmann::json::parse(report_json(audit_graphs({graph}, "a.json")));
   CHECK(json.at("schema") == "refrain.audit/1");
   CHECK(json.at("inputs") == nlohmann::json::array({"a.json"}));
   CHECK(json.at("unknown_nodes") == 0);
@@ -118,5 +118,5 @@ TEST_CASE("report: the JSON holds the schema's fields") {
 TEST_CASE("report: a name that is no UTF-8 does not end the audit") {
   Graph graph = graph_of({counts(0)}, {});
   graph.buffers[0].name = "bad\xff";
-  CHECK_NOTHROW(nlohmann::json::parse(report_json(audit({{}, {graph}, {}}))));
+  CHECK_NOTHROW(nlohmann::json::parse(report_json(audit_graphs({graph}))));
 }

@@ -10,9 +10,11 @@
 #include "audit/audit.hpp"
 #include "audit/catalogue.hpp"
 #include "graphs/readers.hpp"
+#include "tests/audit/build.hpp"
 #include "tests/catch.hpp"
 
 using namespace refrain;
+using namespace refrain::test;
 
 namespace {
 
@@ -21,7 +23,7 @@ std::set<std::string> rules_of(const std::filesystem::path& file) {
   std::ostringstream text;
   text << in.rdbuf();
   std::set<std::string> found;
-  for (const Finding& finding : audit({{}, read_dot(text.str(), file.string()), {}}).findings())
+  for (const Finding& finding : audit_graphs(read_dot(text.str(), file.string())).findings())
     found.insert(finding.rule);
   return found;
 }

@@ -13,7 +13,7 @@ using namespace refrain::test;
 namespace {
 
 double seconds(const Graph& graph, std::size_t findings) {
-  const Subject subject{{}, {graph}, {}};
+  const Subject subject{{{"chain", {graph}, {}, false}}};
   const auto start = std::chrono::steady_clock::now();
   const Report report = audit(subject);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

@@ -1,15 +1,17 @@
 // RF101, the one rule that judges calls: its bad and good cases, after the rows
 // of the capture table.
 #include "audit/audit.hpp"
+#include "tests/audit/build.hpp"
 #include "tests/catch.hpp"
 
 using namespace refrain;
+using namespace refrain::test;
 
 namespace {
 
 class Calls {
  public:
-  Calls& call(Api api, Target target, std::int32_t code, std::optional<std::uint32_t> capture = 1) {
+  Calls& call(Api api, Target target, std::int32_t code, std::uint32_t capture = 1) {
     ApiEvent event;
     event.sequence = timeline_.calls.size() + 1;
     event.thread = 1;
@@ -24,7 +26,7 @@ class Calls {
   }
   [[nodiscard]] std::vector<Finding> findings() const {
     std::vector<Finding> found;
-    for (const Finding& finding : audit({{}, {}, timeline_}).findings())
+    for (const Finding& finding : audit({{{"calls", {}, timeline_, true}}}).findings())
       if (finding.rule == "RF101") found.push_back(finding);
     return found;
   }
@@ -76,7 +78,7 @@ TEST_CASE("RF101: each capture has its own first violation") {
 
 TEST_CASE("RF101: a sync outside a capture, one that passes, and a refused call of another kind are none") {
   Calls outside, passed, malloc;
-  outside.call(Api::stream_synchronize, Target::other, 900, std::nullopt);
+  outside.call(Api::stream_synchronize, Target::other, 900, 0);
   passed.mode = CaptureMode::relaxed;
   passed.call(Api::stream_synchronize, Target::other, 0);
   malloc.call(Api::malloc, Target::none, 900);
@@ -86,7 +88,7 @@ TEST_CASE("RF101: a sync outside a capture, one that passes, and a refused call 
 }
 
 TEST_CASE("RF101: without calls it is not checked") {
-  const Report report = audit({{}, {Graph{}}, {}});
+  const Report report = audit_graphs({Graph{}});
   CHECK_FALSE(report.was_checked("RF101"));
   Calls calls;
   calls.call(Api::launch_kernel, Target::capturing, 0);

@@ -10,7 +10,7 @@ using namespace refrain::test;
 namespace {
 
 Report audit_of(Graph graph) {
-  return audit({{}, {std::move(graph)}, {}});
+  return audit_graphs({std::move(graph)});
 }
 
 bool has_rule(const Report& report, const std::string& rule) {

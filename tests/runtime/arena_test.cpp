@@ -16,7 +16,8 @@ Graph graph_naming(const BufferRegistry& registry, const Lease& lease) {
 
 struct Bench {
   HostDriver driver;
-  BufferRegistry registry;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
   Arena arena{driver, registry, 1 << 16};
 };
 
@@ -96,7 +97,8 @@ TEST_CASE("arena: freed neighbours become one range, and a full arena refuses wi
 TEST_CASE("arena: the reservation is given back to the driver") {
   HostDriver driver;
   {
-    BufferRegistry registry;
+    SequenceClock clock;
+  BufferRegistry registry{clock};
     const Arena arena(driver, registry, 4096);
     CHECK(driver.census().allocations == 1);
   }

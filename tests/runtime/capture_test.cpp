@@ -28,7 +28,8 @@ Stream new_stream(Driver& driver) {
 
 struct Fixture {
   HostDriver driver;
-  BufferRegistry registry;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
   Arena arena{driver, registry, 1 << 16};
   Lease lease = arena.lease({"out", 64, Role::output, Dtype::u8});
   Stream stream = new_stream(driver);

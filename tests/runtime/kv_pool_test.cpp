@@ -9,7 +9,8 @@ using namespace refrain;
 
 TEST_CASE("kv pool: every page but the null block is handed out once, and a full pool refuses") {
   HostDriver driver;
-  BufferRegistry registry;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
   Arena arena(driver, registry, 1 << 20);
   KvPool pool(arena, {.data = nullptr, .pages = 9, .page_size = 4, .kv_heads = 1, .dim = 256, .dtype = Dtype::e4m3});
   std::set<std::int32_t> pages;
@@ -23,7 +24,8 @@ TEST_CASE("kv pool: every page but the null block is handed out once, and a full
 
 TEST_CASE("kv pool: a page holds K and V of its tokens, and microblock 0 is the null block's first") {
   HostDriver driver;
-  BufferRegistry registry;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
   Arena arena(driver, registry, 1 << 20);
   const KvPool pool(arena,
                     {.data = nullptr, .pages = 3, .page_size = 32, .kv_heads = 1, .dim = 256, .dtype = Dtype::fp16});

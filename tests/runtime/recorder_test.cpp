@@ -44,7 +44,8 @@ struct Fixture {
     return scope.finish("step", {}).graph;
   }
   HostDriver driver;
-  BufferRegistry registry;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
   Arena arena{driver, registry, 1 << 16};
   Lease lease = arena.lease({"counters", 64, Role::scratch, Dtype::i32});
   Stream stream = new_stream(driver), side = new_stream(driver);

@@ -12,7 +12,8 @@ bool names_event(Api api) {
     case Api::event_query:
     case Api::event_synchronize:
     case Api::event_elapsed_time:
-    case Api::stream_wait_event: return true;
+    case Api::stream_wait_event:
+    case Api::stream_wait_event_external: return true;
     default: return false;
   }
 }
@@ -66,7 +67,7 @@ int weight(Effect effect) {
 
 Target HostDriver::target_of(const Call& call, const HostCapture& capture, std::uint64_t id) const {
   if (call.target != Target::none) return call.target;
-  if (names_event(call.api) && (call.api != Api::stream_wait_event || capture.holds(call.stream))) {
+  if (names_event(call.api) && (!names_stream(call.api) || capture.holds(call.stream))) {
     const auto event = events_.find(call.event.id);
     if (event == events_.end() || event->second.capture == 0) return Target::outside_event;
     return event->second.capture == id ? Target::captured_event : Target::foreign_event;

@@ -1,0 +1,37 @@
+// The calls of the contract suite, by the labels of the measured tables: each
+// makes one call, through the seam, on whatever driver the scene holds.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/driver.hpp"
+
+namespace refrain::test {
+
+/// What the calls need, made before the capture begins; torn down with it.
+struct Scene {
+  Scene(Driver& driver, bool blocking);
+  ~Scene();
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  /// Captures one launch of a kernel that touches nothing.
+  Status launch_on(Stream stream);
+
+  Driver& driver;
+  Stream capture{}, other{}, third{}, side{};
+  Event outside{}, inside{}, joined{};
+  GraphHandle graph{};
+  ExecHandle exec{};
+  Address device = 0, pinned = 0, loose = 0, loose_host = 0;
+  std::vector<Driver::Place> made;  ///< by the call under test
+  unsigned char pageable[256] = {};
+};
+
+using Probe = std::function<Status(Scene&)>;
+[[nodiscard]] const std::map<std::string, Probe>& probes();
+
+}  // namespace refrain::test

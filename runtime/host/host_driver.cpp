@@ -99,9 +99,12 @@ Status HostDriver::submit(Call& call) {
 
 Status HostDriver::enqueue(Call& call, HostCapture& capture) {
   const Stream stream = capture.holds(call.stream) ? call.stream : capture.origin;
-  if (call.api == Api::malloc_async)
+  std::shared_ptr<std::byte[]> memory;
+  if (call.api == Api::malloc_async) {
     if (const Status status = take_memory(call); status != Status::success) return status;
-  capture.append(stream, node_of(call), work_of(call));
+    memory = std::move(blocks_.extract(call.address).mapped().memory);
+  }
+  capture.append(stream, node_of(call), work_of(call)).memory = std::move(memory);
   return Status::success;
 }
 
@@ -152,7 +155,7 @@ Status HostDriver::take_memory(Call& call) {
   Block block;
   try {
     // Fresh device memory holds anything; 0xFF (NaN in every format) makes a read of it show.
-    block.memory = std::make_unique_for_overwrite<std::byte[]>(call.bytes + 256);
+    block.memory = std::make_shared_for_overwrite<std::byte[]>(call.bytes + 256);
   } catch (const std::bad_alloc&) {
     return Status::memory_allocation;
   }

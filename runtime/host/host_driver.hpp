@@ -34,7 +34,7 @@ class HostDriver final : public Driver {
 
  private:
   struct Block {
-    std::unique_ptr<std::byte[]> memory;
+    std::shared_ptr<std::byte[]> memory;  // shared with the graphs that made it, if one did
     MemorySpace space = MemorySpace::device;
   };
   struct StreamState {

@@ -5,10 +5,11 @@
 
 namespace refrain {
 
-void HostCapture::append(Stream stream, Node node, std::function<void()> run) {
+HostNode& HostCapture::append(Stream stream, Node node, std::function<void()> run) {
   std::vector<std::uint64_t>& last = frontier.at(stream.id);
-  graph.nodes.push_back({std::move(node), last, std::move(run)});
+  graph.nodes.push_back({std::move(node), last, std::move(run), nullptr});
   last = {graph.nodes.size()};
+  return graph.nodes.back();
 }
 
 void HostCapture::depend(Stream stream, const std::vector<std::uint64_t>& nodes) {

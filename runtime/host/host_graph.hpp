@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "graphs/graph.hpp"
@@ -16,6 +17,7 @@ struct HostNode {
   Node node;
   std::vector<std::uint64_t> dependencies;  ///< 1-based places of earlier nodes
   std::function<void()> run;                ///< empty for nodes that do nothing on the host
+  std::shared_ptr<std::byte[]> memory;      ///< of an alloc node; shared, because the graph and each exec of it own it
 };
 
 /// Dependencies always point backwards, so running in order keeps every edge.
@@ -35,7 +37,7 @@ struct HostCapture {
 
   [[nodiscard]] bool holds(Stream stream) const { return frontier.contains(stream.id); }
   /// Appends a node after everything that `stream` waits for.
-  void append(Stream stream, Node node, std::function<void()> run);
+  HostNode& append(Stream stream, Node node, std::function<void()> run);
   /// Makes `stream` wait for `nodes` too; joins it to the capture if it is not in it.
   void depend(Stream stream, const std::vector<std::uint64_t>& nodes);
   /// Every node of every stream happens before the end of the origin stream.

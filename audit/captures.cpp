@@ -55,7 +55,8 @@ ViolationKind kind_of(const CaptureWindow& window) {
   if (call.code == kImplicit) return ViolationKind::legacy_stream;
   if (is_sync(call.api)) return ViolationKind::sync;
   if (is_memory_call(call.api) || call.api == Api::cublas_create) return ViolationKind::allocation;
-  if (call.api == Api::module_load || call.api == Api::module_unload) return ViolationKind::module_load;
+  if (call.api == Api::module_load || call.api == Api::module_unload || call.api == Api::launch_kernel_first_use)
+    return ViolationKind::module_load;
   return ViolationKind::other;
 }
 

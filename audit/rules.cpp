@@ -7,6 +7,7 @@ namespace {
 
 constexpr const char* kGraph = "a graph";
 constexpr const char* kContracts = "a graph whose nodes have contracts";
+constexpr const char* kSteps = "a recording of calls with its steps marked as ranges";
 
 // In the order in which they run and report: by group, then by number. One row a rule.
 constexpr Rule kRules[] = {
@@ -23,17 +24,39 @@ constexpr Rule kRules[] = {
          "from it.",
      .fix = "Move the call out of the captured region and keep what it waits for on the device.",
      .check = check_rf101},
+    {.id = "RF102",
+     .name = "sync-in-step",
+     .summary = "The host waits for the device in the middle of a step.",
+     .severity = Severity::error,
+     .evidence = kSteps,
+     .explanation =
+         "A stream, event or device synchronize between two launches of a step leaves the device idle until the host "
+         "has woken up and launched again. The wait after the last launch is how a step's result is awaited, and no "
+         "finding.",
+     .fix = "Keep the value on the device, or wait once, after the step's last launch.",
+     .check = check_rf102},
     {.id = "RF103",
      .name = "pageable-copy",
-     .summary = "A graph copies from or to pageable host memory.",
+     .summary = "A graph or a step copies from or to pageable host memory.",
      .severity = Severity::error,
-     .evidence = "a graph whose copies show their kinds of memory",
+     .evidence = "a graph whose copies show their kinds of memory, or a recording of calls with its steps marked",
      .explanation =
          "The node holds the raw host address of capture time. A launch stages the bytes on the host and waits for "
          "it; a replay reads what lies at that address by then, which for a stack variable or a freed list is "
-         "anything.",
-     .fix = "Use pinned memory that lives as long as the graph, or keep the data on the device.",
+         "anything. In a step outside a graph such a copy, and any blocking one, makes the host wait; the sync that "
+         "follows it is the same cause.",
+     .fix = "Use pinned memory that lives as long as the graph, and asynchronous copies, or keep the data on the device.",
      .check = check_rf103},
+    {.id = "RF104",
+     .name = "poll-storm",
+     .summary = "A step queries a stream or an event 64 times or more.",
+     .severity = Severity::warning,
+     .evidence = kSteps,
+     .explanation =
+         "Each cudaStreamQuery or cudaEventQuery takes the driver's lock, which launches need too. Queries by the "
+         "step's own thread are counted, not those of others.",
+     .fix = "Wait once for an event, or poll mapped memory that the step's last kernel writes.",
+     .check = check_rf104},
     {.id = "RF105",
      .name = "host-node",
      .summary = "A graph calls back to the host.",
@@ -44,7 +67,28 @@ constexpr Rule kRules[] = {
          "time, so it sees the same object in every replay.",
      .fix = "Call back after the launch, or let a kernel write to mapped memory that the host polls.",
      .check = check_rf105},
+    {.id = "RF106",
+     .name = "implicit-sync",
+     .summary = "A step makes a call that synchronises the device implicitly.",
+     .severity = Severity::warning,
+     .evidence = kSteps,
+     .explanation =
+         "cudaMalloc, cudaFree, pinning host memory and cudaDeviceSetLimit may wait for all work on the device, and a "
+         "fill on the legacy stream for all blocking streams, though none is a sync by name.",
+     .fix = "Allocate and pin before the first step; fill on the step's own stream.",
+     .check = check_rf106},
     // 2: workspaces.
+    {.id = "RF201",
+     .name = "alloc-in-capture",
+     .summary = "Memory is allocated or freed during a capture, outside the graph.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "cudaMalloc and its kin kill a capture in global and thread_local mode, and in relaxed mode run at once and "
+         "leave no node. A library that makes its handle or its workspace on first use does so here. Between two "
+         "exchanges of the capture mode it is an allocator that grows the graph's pool: a note.",
+     .fix = "Allocate before the capture, and run every library once before it.",
+     .check = check_rf201},
     {.id = "RF202",
      .name = "alloc-node",
      .summary = "A graph allocates memory when it runs.",
@@ -56,6 +100,17 @@ constexpr Rule kRules[] = {
          "the server counts.",
      .fix = "Allocate before the capture and hand the memory in.",
      .check = check_rf202},
+    {.id = "RF203",
+     .name = "alloc-unbalanced",
+     .summary = "A graph allocates memory that it does not free.",
+     .severity = Severity::warning,
+     .evidence = kGraph,
+     .explanation =
+         "The memory of an allocation node without a free node outlives the launch. A second launch of the graph exec "
+         "fails, or with auto-free frees all but the last; capturing again adds more. It is an error when a timeline "
+         "shows that one graph exec was launched more than once.",
+     .fix = "Free it inside the captured region after its last use, or allocate it before the capture.",
+     .check = check_rf203},
     {.id = "RF204",
      .name = "workspace-dtype",
      .summary = "Partial results of an E4M3 KV pool are kept in half precision.",
@@ -76,6 +131,26 @@ constexpr Rule kRules[] = {
          "or is baked into it with a host address. A fill on the device is safe to capture.",
      .fix = "Fill it on the device, on the capturing stream.",
      .check = check_rf205},
+    {.id = "RF206",
+     .name = "workspace-grown",
+     .summary = "A workspace grew after the capture, and the graph names the old memory.",
+     .severity = Severity::error,
+     .evidence = "a graph with kernel arguments or contracts, and buffers with names, roles and when they were born and died",
+     .explanation =
+         "A later, larger batch made the framework free the workspace and allocate a larger one of the same name. Every "
+         "graph that was captured before keeps the old address. Rules RF401 and RF402 leave such a buffer to this one.",
+     .fix = "Size workspaces for the largest shape before the first capture.",
+     .check = check_rf206},
+    {.id = "RF208",
+     .name = "free-unordered",
+     .summary = "A free node is not ordered after a user of the memory.",
+     .severity = Severity::error,
+     .evidence = "a graph with free nodes; kernel arguments or contracts make it sure",
+     .explanation =
+         "The free depends on the wrong branch: memory can be handed out again while a kernel of the other branch uses "
+         "it. Without kernel arguments every kernel downstream of the allocation counts as a user.",
+     .fix = "Free on the stream of the last user, or wait for its event.",
+     .check = check_rf208},
     // 3: zeroing, padding, order.
     {.id = "RF301",
      .name = "scratch-not-zeroed",
@@ -149,6 +224,36 @@ constexpr Rule kRules[] = {
          "index and may miss the other's.",
      .fix = "Order the two, or give each branch its own memory.",
      .check = check_rf307},
+    {.id = "RF308",
+     .name = "pad-rows-unwritten",
+     .summary = "Bytes of an output are written by no node for sure.",
+     .severity = Severity::error,
+     .evidence = kContracts,
+     .explanation =
+         "Rows past the real ones, or rows that a kernel skips, keep what an earlier replay wrote or what the memory held. "
+         "A reduction over all rows spreads it. A write through an index may miss a byte and does not count.",
+     .fix = "Write every row of the bucket on every replay.",
+     .check = check_rf308},
+    {.id = "RF310",
+     .name = "null-block-written",
+     .summary = "A node writes bytes that are reserved, such as the null block of a KV pool.",
+     .severity = Severity::error,
+     .evidence = "a graph whose nodes have contracts and whose KV pool says which bytes are reserved",
+     .explanation =
+         "Padding points at the null block, so every padded row reads it. Pad rows with slot 0 write there, and from then "
+         "on it holds numbers, or NaN, of some request.",
+     .fix = "Give pad rows a slot that is skipped, and let no kernel write the reserved bytes.",
+     .check = check_rf310},
+    {.id = "RF311",
+     .name = "stale-padding",
+     .summary = "A replay reads more of an input than the host wrote for it.",
+     .severity = Severity::error,
+     .evidence = "a graph with contracts and entry facts, or with a recording of the copies before its launches",
+     .explanation =
+         "The host writes the real rows of a static input, and the graph reads all rows of the bucket: those behind keep "
+         "positions, slots or ids of an earlier, larger step.",
+     .fix = "Write the whole padded range before every launch.",
+     .check = check_rf311},
     // 4: pointers.
     {.id = "RF401",
      .name = "stale-pointer",
@@ -171,6 +276,126 @@ constexpr Rule kRules[] = {
          "one buffer or the other.",
      .fix = "Keep the buffer while a graph names it, or capture again.",
      .check = check_rf402},
+    {.id = "RF403",
+     .name = "host-pointer-lifetime",
+     .summary = "A copy or a callback of a graph names host memory that was freed.",
+     .severity = Severity::error,
+     .evidence = "a graph with its copies, and when host buffers were born and died",
+     .explanation =
+         "The host address is baked into the node and read again at every launch. A local variable, a temporary "
+         "list or a pinned buffer that went back to its pool leaves the graph reading what came to lie there. "
+         "Freed host memory matters when the graph was launched after that or still can be.",
+     .fix = "Let the owner of the graph hold the host memory, pinned, for as long as a graph exec names it.",
+     .check = check_rf403},
+    {.id = "RF407",
+     .name = "pinned-staging-race",
+     .summary = "Pinned memory that a graph copies from is written while a launch may still read it.",
+     .severity = Severity::error,
+     .evidence = "a recording that ties graphs to their launches, with the calls in between",
+     .explanation =
+         "A copy node reads pinned memory when the device comes to it, which can be long after the launch "
+         "returned. A write before a wait that covers the launch (its stream, the device, an event recorded after "
+         "it) reaches the running replay. Only calls are seen as writes; those of host code are seen where the "
+         "runtime records them.",
+     .fix = "Wait for an event recorded after the launch before writing, or use a ring of slots.",
+     .check = check_rf407},
+    {.id = "RF408",
+     .name = "extent-overrun",
+     .summary = "A node reaches past the end of its buffer.",
+     .severity = Severity::error,
+     .evidence = "a graph with contracts, copies or fills, and the sizes of its buffers",
+     .explanation =
+         "The range of an access, a copy or a fill ends after its buffer does. In an arena or a pool the bytes behind it "
+         "belong to another buffer, so that no sanitizer sees it.",
+     .fix = "Size the buffer for the bucket, or bound the node by the buffer.",
+     .check = check_rf408},
+    {.id = "RF409",
+     .name = "input-not-refreshed",
+     .summary = "An input was written before the first launch of a graph and not before a later one.",
+     .severity = Severity::warning,
+     .evidence = "a recording that ties graphs to their launches, with the calls in between",
+     .explanation =
+         "Buffers that a graph reads, does not write, and that copies filled between its capture and its first "
+         "launch are inputs of the step. One that is left out while others are written keeps the value of an "
+         "earlier step. Weights, KV pools, state and what is initialised once are left alone, and so are launches "
+         "after eager kernels, which may have written anything.",
+     .fix = "Write every input before every launch, or fill it with a value that changes nothing.",
+     .check = check_rf409},
+    {.id = "RF410",
+     .name = "pageable-race",
+     .summary = "A launch may read bytes that a copy from pageable memory has not delivered yet.",
+     .severity = Severity::error,
+     .evidence = "a recording that ties graphs to their launches, with the calls in between",
+     .explanation =
+         "cudaMemcpy from pageable memory returns when the bytes are staged. The legacy stream waits for the rest; "
+         "a launch on a non-blocking stream does not. An event of the legacy stream, or a wait for it or for the "
+         "device, orders the two. Where nothing shows what a launch reads, only copies over 256 KiB count: below "
+         "that no stale read was measured.",
+     .fix = "Synchronize the legacy stream after the copy, or copy on the launching stream from pinned memory.",
+     .check = check_rf410},
+    // 5: work that escaped the capture, and captures that failed.
+    {.id = "RF501",
+     .name = "uncaptured-work",
+     .summary = "Work was launched on a stream outside the capture by the capturing thread.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "CUDA lets it pass in silence. It runs once, at once, and is missing from the graph: the replay is faster "
+         "and wrong.",
+     .fix = "Launch on the capturing stream, or fork the other stream into the capture by events.",
+     .check = check_rf501},
+    {.id = "RF502",
+     .name = "eager-sync-copy",
+     .summary = "A blocking copy or fill was made during a capture.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "cudaMemcpy, cudaMemcpyToSymbol and cudaMemset go to the legacy stream, work at once and leave no node, "
+         "with code 0. What the replay needed of them is never done again.",
+     .fix = "Use the asynchronous form on the capturing stream, or copy before the capture.",
+     .check = check_rf502},
+    {.id = "RF503",
+     .name = "cross-thread",
+     .summary = "A call of another thread killed a capture.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "A global capture forbids unsafe calls to every thread of the process. thread_local mode lets the others "
+         "go on, but a device synchronize, and a wait for the capturing stream, still kill it.",
+     .fix = "Capture in thread_local mode; keep device-wide waits of other threads out with a lock.",
+     .check = check_rf503},
+    {.id = "RF504",
+     .name = "legacy-stream",
+     .summary = "Work was put on the legacy stream during a capture.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "Beside a non-blocking capturing stream it runs at once and no replay repeats it. Beside a blocking one "
+         "it comes back 906 and kills the capture. The usual source is a library that launches on stream 0.",
+     .fix = "Pass the capturing stream to every launch, and make it a non-blocking one.",
+     .check = check_rf504},
+    {.id = "RF505",
+     .name = "capture-failed",
+     .summary = "A capture failed by how it was built.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "A fork that was not joined (904), a wait for work outside the capture (905) or in another one (902), a "
+         "graph launched into the capturing stream, an end on a forked stream (903) or by another thread (908). "
+         "The first violation is the finding; the 901s after it are its consequences. An external event makes a "
+         "node and does not join.",
+     .fix = "Join every fork, keep outside work outside, and end the capture where it began.",
+     .check = check_rf505},
+    {.id = "RF506",
+     .name = "module-load-in-capture",
+     .summary = "A module was loaded or unloaded, or a kernel used for the first time, during a capture.",
+     .severity = Severity::error,
+     .evidence = "the calls made during the capture, with their return codes",
+     .explanation =
+         "Older drivers refuse it and the capture is dead; newer ones let it pass, and the finding is a warning. A "
+         "warm-up that missed a path, an empty kernel cache or a garbage collector brings it about.",
+     .fix = "Load every module and launch every kernel once before the capture.",
+     .check = check_rf506},
     // 6: the graph as such.
     {.id = "RF605",
      .name = "empty-graph",
@@ -192,6 +417,46 @@ constexpr Rule kRules[] = {
          "dump shows it.",
      .fix = "Audit a DOT dump.",
      .check = check_rf606},
+    // 9: what replays gave.
+    {.id = "RF901",
+     .name = "poison-reaches-output",
+     .summary = "Memory that must not matter changes the output.",
+     .severity = Severity::error,
+     .evidence = "replay checks, as refrain verify writes them",
+     .explanation =
+         "A replay with pad rows, the null block, tails, unused pages or scratch filled with poison must give the "
+         "same bits as one without. One finding a graph names all axes and fills that reached the output.",
+     .fix = "Mask before the load, repoint padding, and write in the graph what is read.",
+     .check = check_rf901},
+    {.id = "RF902",
+     .name = "graph-differs-from-eager",
+     .summary = "A replay does not give what the step gives eagerly.",
+     .severity = Severity::error,
+     .evidence = "replay checks, as refrain verify writes them",
+     .explanation =
+         "The output of a replay is compared with the same step run without a graph, within the tolerance that the "
+         "check states; 0 asks for equal bits.",
+     .fix = "Look for work that escaped the capture, baked-in values and stale inputs.",
+     .check = check_rf902},
+    {.id = "RF903",
+     .name = "replay-not-repeatable",
+     .summary = "Two replays of the same inputs give different bits.",
+     .severity = Severity::error,
+     .evidence = "replay checks, as refrain verify writes them",
+     .explanation =
+         "State that one replay leaves to the next, a race, or floating-point atomics.",
+     .fix = "Zero in the graph what the graph accumulates, and order the nodes that share bytes.",
+     .check = check_rf903},
+    {.id = "RF904",
+     .name = "first-nan-node",
+     .summary = "The first node of a graph that wrote a NaN.",
+     .severity = Severity::note,
+     .evidence = "replay checks, as refrain verify writes them",
+     .explanation =
+         "When an output is not finite, the replay is cut node by node. The node named here is where the NaN came "
+         "from; the finding on the output says what it led to.",
+     .fix = "Look at what the node reads.",
+     .check = check_rf904},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The bytes of a graph's buffers, cut wherever an access, a claim or an entry
 // fact begins or ends, so that all bytes of one segment share one history.
-// Segments have dense ids, in buffer and then byte order. Empty ranges have none.
+// Segments have dense ids, in buffer and then byte order. Empty ranges have none,
+// nor have bytes past the end of a buffer: rule 408 alone tells of those.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ class Segments {
   [[nodiscard]] std::size_t size() const noexcept { return ranges_.size(); }
 
  private:
+  std::vector<std::uint64_t> limit_;  // per buffer: its bytes, or no limit where they are unknown
   std::vector<ByteRange> ranges_;
   std::vector<std::size_t> begin_;  // per buffer: its first segment; one more at the end
 };

@@ -11,8 +11,8 @@
 
 #include "audit/audit.hpp"
 #include "cli/command.hpp"
-#include "cli/load.hpp"
 #include "graphs/error.hpp"
+#include "traces/readers.hpp"
 
 namespace refrain {
 namespace {
@@ -32,11 +32,7 @@ int run(const AuditFlags& flags) {
     throw Error(ErrorKind::usage, fmt::format("--require {}", fmt::join(unknown, ",")),
                 "no such rule; see refrain rules", "");
   Subject subject;
-  for (const std::string& file : flags.files) {
-    Recording& recording = subject.recordings.emplace_back();
-    recording.name = file;
-    recording.graphs = load_graphs(file);
-  }
+  for (const std::string& file : flags.files) subject.recordings.push_back(load_recording(file));
   const Report report = audit(subject);
   fmt::print("{}", flags.format == Format::json ? report_json(report, flags.threshold) : report_text(report));
   return report.exit_code(flags.threshold);
@@ -46,7 +42,10 @@ int run(const AuditFlags& flags) {
 
 std::function<int()> declare_audit(CLI::App& app) {
   auto flags = std::make_shared<AuditFlags>();
-  app.add_option("files", flags->files, "graphs: refrain.graph/1 JSON, or dumps of cudaGraphDebugDotPrint")->required();
+  app.add_option("files", flags->files,
+                 "recordings: refrain.recording/1, plain or gzip; or graphs: refrain.graph/1 JSON, or dumps of "
+                 "cudaGraphDebugDotPrint")
+      ->required();
   app.add_option("--require", flags->threshold.require, "rules that must have been checked, else exit 3")
       ->delimiter(',');
   app.add_option("--fail-on", flags->threshold.fail_on, "error, warning or note: exit 1 from this severity on")

@@ -24,6 +24,9 @@ struct Command {
 std::function<int()> declare_run(CLI::App& app);
 std::function<int()> declare_audit(CLI::App& app);
 std::function<int()> declare_rules(CLI::App& app);
+std::function<int()> declare_verify(CLI::App& app);
+std::function<int()> declare_diff(CLI::App& app);
+std::function<int()> declare_doctor(CLI::App& app);
 
 enum class Format { text, json };
 /// `--format text|json`.

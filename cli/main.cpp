@@ -16,8 +16,11 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"run", "capture a step, audit the graph, replay it, compare the result", declare_run},
-    Command{"audit", "check graphs for capture safety", declare_audit},
+    Command{"verify", "replay a step with poison where none may matter, and compare", declare_verify},
+    Command{"audit", "check recordings and graphs for capture safety", declare_audit},
+    Command{"diff", "what differs between two graphs", declare_diff},
     Command{"rules", "the catalogue of rules, or one of them explained", declare_rules},
+    Command{"doctor", "what this build and machine can do", declare_doctor},
 };
 
 std::string first_line(std::string text) {

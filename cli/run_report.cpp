@@ -19,9 +19,9 @@ Json optional_number(const std::optional<double>& number) {
 Json replay_json(const ReplaySummary& replay) {
   return {{"count", replay.count},
           {"bit_equal", replay.bit_equal},
-          {"nan_count", replay.nan_count},
-          {"nan_dims", replay.nan_dims},
-          {"nan_rows", replay.nan_rows},
+          {"nan_count", replay.nan.count},
+          {"nan_dims", replay.nan.dims},
+          {"nan_rows", replay.nan.rows},
           {"max_abs_error_reference", optional_number(replay.max_abs_error_reference)},
           {"max_abs_error_xqa", optional_number(replay.max_abs_error_xqa)}};
 }
@@ -32,10 +32,10 @@ std::string error_text(const std::optional<double>& error) {
 
 std::string replay_text(const ReplaySummary& r) {
   std::string text = fmt::format("replayed  {} times, {}; ", r.count, r.bit_equal ? "bit-equal" : "NOT bit-equal");
-  if (r.nan_count == 0)
+  if (r.nan.count == 0)
     text += "no NaN";
   else
-    text += fmt::format("{} NaN in {} rows, head dims {}", r.nan_count, r.nan_rows.size(), fmt::join(r.nan_dims, " "));
+    text += fmt::format("{} NaN in {} rows, head dims {}", r.nan.count, r.nan.rows.size(), fmt::join(r.nan.dims, " "));
   return text +
          fmt::format(
              "\nerror     {} against the fp64 reference, {} against the XQA route (max abs over finite elements)\n",
@@ -65,8 +65,9 @@ std::string run_text(const RunResult& result) {
     text += fmt::format("captured  {} nodes, {} edges, fingerprint {}\n", result.graph->nodes.size(),
                         result.graph->edges.size(), fingerprint(*result.graph));
   else
-    text += fmt::format("captured  nothing: {}\n", result.capture_error);
+    text += fmt::format("captured  nothing: {}\n", result.refused);
   if (result.replay) text += replay_text(*result.replay);
+  else if (result.graph) text += fmt::format("replayed  not at all: {}\n", result.refused);
   return text + "\n" + report_text(result.audit);
 }
 

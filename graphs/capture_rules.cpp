@@ -131,8 +131,12 @@ const char* code_name(int code) noexcept {
   switch (code) {
     case 0: return "cudaSuccess";
     case 1: return "cudaErrorInvalidValue";
+    case 2: return "cudaErrorMemoryAllocation";
     case 201: return "cudaErrorDeviceUninitialized";
+    case 400: return "cudaErrorInvalidResourceHandle";
     case 401: return "cudaErrorIllegalState";
+    case 600: return "cudaErrorNotReady";
+    case 700: return "cudaErrorIllegalAddress";
     case 712: return "cudaErrorHostMemoryAlreadyRegistered";
     case 900: return "cudaErrorStreamCaptureUnsupported";
     case 901: return "cudaErrorStreamCaptureInvalidated";
@@ -143,6 +147,7 @@ const char* code_name(int code) noexcept {
     case 906: return "cudaErrorStreamCaptureImplicit";
     case 907: return "cudaErrorCapturedEvent";
     case 908: return "cudaErrorStreamCaptureWrongThread";
+    case 910: return "cudaErrorGraphExecUpdateFailure";
     default: return "cudaError";
   }
 }

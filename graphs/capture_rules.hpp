@@ -141,7 +141,7 @@ struct CaptureRule {
 [[nodiscard]] const char* to_string(Target) noexcept;  ///< `the capturing stream`
 [[nodiscard]] const char* to_string(CaptureMode) noexcept;
 
-/// CUDA's name for a return code that the table uses, e.g. `cudaErrorStreamCaptureUnsupported`; else `cudaError`.
+/// CUDA's name for a return code that the table or a driver gives, e.g. `cudaErrorStreamCaptureUnsupported`; else `cudaError`.
 [[nodiscard]] const char* code_name(int code) noexcept;
 
 /// Host-blocking calls: synchronize and query, on stream, device or event.

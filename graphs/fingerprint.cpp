@@ -67,6 +67,10 @@ class GraphHash {
     hash_.number(buffer.bytes);
     hash_.word(buffer.dtype);
     hash_.word(buffer.space);
+    if (buffer.reserved.empty()) return;
+    hash_.text("reserved");
+    hash_.number(buffer.reserved.begin);
+    hash_.number(buffer.reserved.end);
   }
 
   void add(const NodeAccess& access) {

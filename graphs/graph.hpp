@@ -64,7 +64,7 @@ struct Param {
 
 struct NodeAccess {
   BufferId buffer = 0;
-  ByteRange range;  ///< relative to the buffer's base
+  ByteRange range;  ///< relative to the buffer's base; one that ends past the buffer's end is the fault of the op
   Mode mode = Mode::read;
   Reach reach = Reach::exact;
   Role role = Role::unknown;
@@ -137,6 +137,7 @@ struct Buffer {
   Role role = Role::unknown;
   std::uint64_t allocation = 0;             ///< CUDA's BUFFER_ID or the arena's generation; 0 = unknown
   std::optional<std::uint64_t> born, died;  ///< event sequence numbers; absent = not seen
+  ByteRange reserved{};  ///< bytes that no op may ever write, such as the null block of a KV pool; empty = none
 };
 
 /// A fact that holds when a replay begins. One whose origin is not the host before

@@ -108,6 +108,7 @@ Json buffer_json(const Buffer& buffer, std::size_t id) {
   if (buffer.allocation != 0) out["allocation"] = buffer.allocation;
   if (buffer.born) out["born"] = *buffer.born;
   if (buffer.died) out["died"] = *buffer.died;
+  if (!buffer.reserved.empty()) out["reserved"] = range_json(buffer.reserved);
   return out;
 }
 

@@ -27,6 +27,10 @@ inline constexpr std::size_t kMaxGraphNesting = 64;
 /// bodies of child and conditional nodes are nested. Throws Error{input}.
 [[nodiscard]] std::vector<Graph> read_dot(std::string_view text, const std::string& file);
 
+/// The graph as cudaGraphDebugDotPrint would dump it verbosely, for Graphviz and for read_dot. Contracts, buffers and
+/// parameters have no place in that format.
+[[nodiscard]] std::string write_dot(const Graph& graph);
+
 struct GraphReader {
   const char* name;
   bool (*sniff)(std::string_view head);

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -34,6 +35,6 @@ Contract grouped_attention_contract(const GroupedAttentionArgs& args) {
 const Op<GroupedAttentionArgs> grouped_attention = {.name = "grouped_attention",
                                                     .contract = grouped_attention_contract,
                                                     .host = grouped_attention_host,
-                                                    .launch = nullptr};
+                                                    .launch = grouped_attention_launch};
 
 }  // namespace refrain

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -17,9 +18,10 @@ Contract kv_append_contract(const KvAppendArgs& args) {
   contract.accesses.push_back(read_input(args.v, rows, args.input_dtype));
   touch_batch(contract, args.batch, true);
   touch_scales(contract, args.k_scale, args.v_scale);
-  // Pages [1, pages): the null block is outside the range, not merely unlikely.
+  // Pages [1, pages): the null block is outside the range, not merely unlikely (but for the named fault).
+  const std::uint64_t first = args.pad_rows_to_null_block ? 0 : args.pool.page_bytes();
   contract.accesses.push_back({.base = reinterpret_cast<Address>(args.pool.data),
-                               .range = {args.pool.page_bytes(), args.pool.bytes()},
+                               .range = {first, args.pool.bytes()},
                                .mode = Mode::write,
                                .reach = Reach::may,
                                .role = Role::kv_pool,
@@ -30,6 +32,6 @@ Contract kv_append_contract(const KvAppendArgs& args) {
 }  // namespace
 
 const Op<KvAppendArgs> kv_append = {
-    .name = "kv_append", .contract = kv_append_contract, .host = kv_append_host, .launch = nullptr};
+    .name = "kv_append", .contract = kv_append_contract, .host = kv_append_host, .launch = kv_append_launch};
 
 }  // namespace refrain

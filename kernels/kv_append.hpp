@@ -16,6 +16,8 @@ struct KvAppendArgs {
   BatchView batch;
   const float* k_scale = nullptr;  ///< [1] on the device: stored = k / scale, saturating; 1 for fp16 and bf16 pools
   const float* v_scale = nullptr;
+  /// True only for the fault `null-block-written`: pad rows are written to page 0, as a slot mapping of zeros does.
+  bool pad_rows_to_null_block = false;
 };
 
 /// A row whose position lies at or past its request's seq_len, or whose table entry is no page in

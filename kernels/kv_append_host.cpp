@@ -33,10 +33,12 @@ void store_row(const KvAppendArgs& args, const void* source, std::int64_t from, 
 void kv_append_host(const KvAppendArgs& args) {
   const KvPoolView& pool = args.pool;
   const std::int32_t rows = real_rows(args.batch);
-  for (std::int32_t row = 0; row < rows; ++row) {
-    const std::int64_t page = page_of_row(args, row);
-    if (page == 0) continue;
-    const auto token = static_cast<std::int32_t>(args.batch.query_pos[row] % pool.page_size);
+  for (std::int32_t row = 0; row < args.batch.bucket; ++row) {
+    const bool pad = row >= rows;
+    if (pad && !args.pad_rows_to_null_block) continue;
+    const std::int64_t page = pad ? 0 : page_of_row(args, row);
+    if (page == 0 && !pad) continue;
+    const auto token = static_cast<std::int32_t>((pad ? row : args.batch.query_pos[row]) % pool.page_size);
     for (std::int32_t head = 0; head < pool.kv_heads; ++head) {
       const std::int64_t from = (std::int64_t{row} * pool.kv_heads + head) * pool.dim;
       const std::int64_t to = pool.k_offset(page, token, head);

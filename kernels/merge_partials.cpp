@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -32,7 +33,9 @@ Contract merge_partials_contract(const MergePartialsArgs& args) {
 
 }  // namespace
 
-const Op<MergePartialsArgs> merge_partials = {
-    .name = "merge_partials", .contract = merge_partials_contract, .host = merge_partials_host, .launch = nullptr};
+const Op<MergePartialsArgs> merge_partials = {.name = "merge_partials",
+                                              .contract = merge_partials_contract,
+                                              .host = merge_partials_host,
+                                              .launch = merge_partials_launch};
 
 }  // namespace refrain

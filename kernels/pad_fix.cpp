@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -23,6 +24,6 @@ Contract pad_fix_contract(const PadFixArgs& args) {
 }  // namespace
 
 const Op<PadFixArgs> pad_fix = {
-    .name = "pad_fix", .contract = pad_fix_contract, .host = pad_fix_host, .launch = nullptr};
+    .name = "pad_fix", .contract = pad_fix_contract, .host = pad_fix_host, .launch = pad_fix_launch};
 
 }  // namespace refrain

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -23,7 +24,9 @@ Contract plan_grouped_contract(const PlanGroupedArgs& args) {
 
 }  // namespace
 
-const Op<PlanGroupedArgs> plan_grouped = {
-    .name = "plan_grouped", .contract = plan_grouped_contract, .host = plan_grouped_host, .launch = nullptr};
+const Op<PlanGroupedArgs> plan_grouped = {.name = "plan_grouped",
+                                          .contract = plan_grouped_contract,
+                                          .host = plan_grouped_host,
+                                          .launch = plan_grouped_launch};
 
 }  // namespace refrain

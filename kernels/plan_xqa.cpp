@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -43,6 +44,6 @@ Contract plan_xqa_contract(const PlanXqaArgs& args) {
 }  // namespace
 
 const Op<PlanXqaArgs> plan_xqa = {
-    .name = "plan_xqa", .contract = plan_xqa_contract, .host = plan_xqa_host, .launch = nullptr};
+    .name = "plan_xqa", .contract = plan_xqa_contract, .host = plan_xqa_host, .launch = plan_xqa_launch};
 
 }  // namespace refrain

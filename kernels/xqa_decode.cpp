@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
+#include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
 namespace refrain {
@@ -49,6 +50,6 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
 }  // namespace
 
 const Op<XqaDecodeArgs> xqa_decode = {
-    .name = "xqa_decode", .contract = xqa_decode_contract, .host = xqa_decode_host, .launch = nullptr};
+    .name = "xqa_decode", .contract = xqa_decode_contract, .host = xqa_decode_host, .launch = xqa_decode_launch};
 
 }  // namespace refrain

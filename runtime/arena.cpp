@@ -70,6 +70,7 @@ Lease Arena::lease(const LeaseRequest& request) {
     buffer.bytes = request.bytes;
     buffer.role = request.role;
     buffer.dtype = request.dtype;
+    buffer.reserved = request.reserved;
     const BufferRegistry::Id id = registry_.add(std::move(buffer));
     ranges_[id] = {offset, bytes, 0, true};
     return {this, id, base_ + offset};
@@ -96,7 +97,7 @@ void Arena::grow(Lease& lease, std::uint64_t bytes) {
   refuse_if_held(lease, "growing");
   const Buffer old = registry_[lease.id_];
   lease.reset();
-  lease = this->lease({old.name, bytes, old.role, old.dtype});
+  lease = this->lease({old.name, bytes, old.role, old.dtype, old.reserved});
 }
 
 LeaseHolds Arena::hold(const Graph& graph) {

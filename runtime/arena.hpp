@@ -20,6 +20,7 @@ struct LeaseRequest {
   std::uint64_t bytes = 0;  ///< at least 1
   Role role = Role::unknown;
   Dtype dtype = Dtype::unknown;
+  ByteRange reserved{};  ///< bytes of it that no op may ever write; empty = none
 };
 
 class Arena;

@@ -35,6 +35,8 @@ Captured CaptureScope::finish(std::string name, CaptureInfo info) {
   info.device = device.device;
   info.driver = device.driver;
   info.toolkit = device.toolkit;
+  const std::vector<Unseen>& unseen = captured.graph.capture.unseen;
+  info.unseen.insert(info.unseen.end(), unseen.begin(), unseen.end());
   captured.graph.capture = std::move(info);
   return captured;
 }

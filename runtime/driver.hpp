@@ -12,6 +12,7 @@
 #include "graphs/capture_rules.hpp"
 #include "graphs/graph.hpp"
 #include "runtime/status.hpp"
+#include "traces/sink.hpp"
 
 namespace refrain {
 
@@ -30,7 +31,8 @@ struct ExecHandle {
   std::uint64_t id = 0;
 };
 
-/// One launch of an op, its Args bound: what the host driver runs and what the CUDA driver enqueues.
+/// One launch of an op, its Args bound: what the host driver runs and what the CUDA driver enqueues. With neither it is
+/// a kernel that touches nothing; with `host` alone the CUDA driver refuses it (801).
 struct OpLaunch {
   const char* name = "";
   std::function<void()> host;
@@ -64,12 +66,8 @@ struct Introspection {
   std::vector<std::uint64_t> handles;
 };
 
-struct DeviceInfo {
-  std::string kind;    ///< `host` or `cuda`
-  std::string device;  ///< a name for people
-  std::string driver;
-  std::string toolkit;
-};
+/// kind `host` or `cuda`, and names for people.
+using DeviceInfo = DeviceLine;
 
 class Driver {
  public:

@@ -13,6 +13,34 @@ bool writes(Mode mode) {
   return mode != Mode::read;
 }
 
+using Predecessors = std::vector<std::vector<std::size_t>>;
+
+Predecessors predecessors_of(const Graph& graph) {
+  Predecessors out(graph.nodes.size());
+  for (const Edge& edge : graph.edges) out[edge.to].push_back(edge.from);
+  return out;
+}
+
+bool holds(const std::vector<std::uint64_t>& handles, std::uint64_t handle) {
+  return std::find(handles.begin(), handles.end(), handle) != handles.end();
+}
+
+/// Nodes that lead to `last` and not to what was there `before`: an op that makes several nodes made these too.
+std::vector<std::size_t> earlier_nodes(const Introspection& captured, const Predecessors& predecessors, std::size_t last,
+                                       const std::vector<std::uint64_t>& before) {
+  std::vector<std::size_t> found, open{last};
+  while (!open.empty()) {
+    const std::size_t node = open.back();
+    open.pop_back();
+    for (const std::size_t from : predecessors[node]) {
+      if (holds(before, captured.handles[from]) || std::find(found.begin(), found.end(), from) != found.end()) continue;
+      found.push_back(from);
+      open.push_back(from);
+    }
+  }
+  return found;
+}
+
 /// The buffers of one graph: those of the registry that its contracts name, in the order of first use.
 class LocalBuffers {
  public:
@@ -41,6 +69,17 @@ std::vector<NodeClaim> resolve_claims(const std::vector<Claim>& claims, LocalBuf
     if (const auto place = buffers.resolve(claim.base))
       out.push_back({claim.fact, place->first, {place->second + claim.range.begin, place->second + claim.range.end}});
   return out;
+}
+
+/// What the driver found behind a graph's addresses gives way where the registry knows more: a lease says more than the
+/// reservation that it is cut from. What is left loses CUDA's number, because the registry counts its own.
+void keep_unknown_memory(std::vector<Buffer>& seen, const BufferRegistry& registry) {
+  std::erase_if(seen, [&](const Buffer& buffer) {
+    return std::any_of(registry.all().begin(), registry.all().end(), [&](const Buffer& known) {
+      return known.base < buffer.base + buffer.bytes && buffer.base < known.base + known.bytes;
+    });
+  });
+  for (Buffer& buffer : seen) buffer.allocation = 0;
 }
 
 void attach(Node& node, const Contract& contract, LocalBuffers& buffers, const Graph& graph) {
@@ -74,35 +113,50 @@ void Recorder::start_capture() {
   capturing_ = true;
 }
 
-void Recorder::submit(const OpLaunch& op, Contract contract) {
-  check(driver_.launch(op, stream_), op.name);
-  note(op.name, std::move(contract));
+template <class Enqueue>
+void Recorder::perform(const std::string& op, const Contract& contract, Enqueue enqueue) {
+  const std::size_t number = launches_++;
+  if (hook_) hook_(number, op, contract, false);
+  std::vector<std::uint64_t> before = frontier();
+  enqueue();
+  if (hook_) hook_(number, op, contract, true);
+  note(op, contract, std::move(before));
+}
+
+void Recorder::submit(const OpLaunch& op, const Contract& contract) {
+  perform(op.name, contract, [&] { check(driver_.launch(op, stream_), op.name); });
 }
 
 void Recorder::zero(Address to, std::uint64_t bytes) {
-  check(driver_.fill(to, 0, bytes, stream_), "cudaMemsetAsync");
   const ByteRange range{0, bytes};
-  note("zero",
-       {{{to, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}}, {}, {{Fact::zeroed, to, range}}});
+  const Contract contract{
+      {{to, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}}, {}, {{Fact::zeroed, to, range}}};
+  perform("zero", contract, [&] { check(driver_.fill(to, 0, bytes, stream_), "cudaMemsetAsync"); });
 }
 
 void Recorder::copy(Driver::Place to, Driver::Place from, std::uint64_t bytes) {
-  check(driver_.copy(to, from, bytes, stream_), "cudaMemcpyAsync");
   const ByteRange range{0, bytes};
-  note("copy", {{{from.address, range, Mode::read, Reach::exact, Role::unknown, Dtype::unknown},
-                 {to.address, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}},
-                {},
-                {}});
+  const Contract contract{{{from.address, range, Mode::read, Reach::exact, Role::unknown, Dtype::unknown},
+                           {to.address, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}},
+                          {},
+                          {}};
+  perform("copy", contract, [&] { check(driver_.copy(to, from, bytes, stream_), "cudaMemcpyAsync"); });
 }
 
-void Recorder::note(const std::string& op, Contract contract) {
+std::vector<std::uint64_t> Recorder::frontier() {
+  std::vector<std::uint64_t> nodes;
+  if (capturing_) check(driver_.capture_frontier(stream_, nodes), "cudaStreamGetCaptureInfo");
+  return nodes;
+}
+
+void Recorder::note(const std::string& op, const Contract& contract, std::vector<std::uint64_t> before) {
   if (!capturing_) {
     keep_books(op, contract);
     return;
   }
-  std::vector<std::uint64_t> frontier;
-  check(driver_.capture_frontier(stream_, frontier), "cudaStreamGetCaptureInfo");
-  for (const std::uint64_t handle : frontier) marks_.try_emplace(handle, Mark{op, scope_path(), contract});
+  for (const std::uint64_t handle : frontier())
+    if (!holds(before, handle))
+      marks_.try_emplace(handle, Mark{op, scope_path(), contract, before});
 }
 
 void Recorder::keep_books(const std::string& op, const Contract& contract) {
@@ -168,7 +222,9 @@ void Recorder::join() {
 
 Graph Recorder::describe(const Introspection& captured) const {
   Graph graph = captured.graph;
+  keep_unknown_memory(graph.buffers, registry_);
   LocalBuffers buffers(registry_, graph);
+  const Predecessors predecessors = predecessors_of(graph);
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     const auto mark = marks_.find(captured.handles[at]);
     if (mark == marks_.end()) continue;
@@ -176,6 +232,11 @@ Graph Recorder::describe(const Introspection& captured) const {
     node.op = mark->second.op;
     node.scope = mark->second.scope;
     attach(node, mark->second.contract, buffers, graph);
+    for (const std::size_t part : earlier_nodes(captured, predecessors, at, mark->second.before)) {
+      graph.nodes[part].op = node.op;
+      graph.nodes[part].scope = node.scope;
+      graph.nodes[part].has_contract = true;  // the last node of the op carries it
+    }
   }
   for (const Entry& entry : ledger_) {
     const auto id = registry_.find(entry.begin);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,14 @@
 
 namespace refrain {
 
+/// The op with its Args, as a driver takes it.
+template <class Args>
+[[nodiscard]] OpLaunch bind_op(const Op<Args>& op, const Args& args) {
+  OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}};
+  if (op.launch != nullptr) bound.device = [&op, args](void* stream) { op.launch(args, stream); };
+  return bound;
+}
+
 class Recorder {
  public:
   Recorder(Driver& driver, const BufferRegistry& registry, Stream stream)
@@ -24,9 +33,7 @@ class Recorder {
   /// Runs or captures one op on the current stream. Throws Error{driver}.
   template <class Args>
   void launch(const Op<Args>& op, const Args& args) {
-    OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}};
-    if (op.launch != nullptr) bound.device = [&op, args](void* stream) { op.launch(args, stream); };
-    submit(bound, op.contract(args));
+    submit(bind_op(op, args), op.contract(args));
   }
 
   /// Fills with zero bytes: a memset, so a node with a host cost of its own. Ops zero their scratch themselves.
@@ -53,6 +60,10 @@ class Recorder {
   void fork(Stream side);
   void join();
 
+  /// Called before and after each launch, copy and zero of an eager run, with its number from 0.
+  using Hook = std::function<void(std::size_t number, const std::string& op, const Contract& contract, bool after)>;
+  void watch(Hook hook) { hook_ = std::move(hook); }
+
   [[nodiscard]] Driver& driver() noexcept { return driver_; }
   [[nodiscard]] Stream stream() const noexcept { return stream_; }
 
@@ -66,6 +77,7 @@ class Recorder {
   struct Mark {
     std::string op, scope;
     Contract contract;
+    std::vector<std::uint64_t> before;  // the frontier that the launch began at: what lies in between is the op's too
   };
   struct Entry {
     Fact fact = Fact::written;
@@ -76,8 +88,11 @@ class Recorder {
   struct Fork {
     Stream main, side;
   };
-  void submit(const OpLaunch& op, Contract contract);
-  void note(const std::string& op, Contract contract);
+  void submit(const OpLaunch& op, const Contract& contract);
+  template <class Enqueue>
+  void perform(const std::string& op, const Contract& contract, Enqueue enqueue);
+  void note(const std::string& op, const Contract& contract, std::vector<std::uint64_t> before);
+  [[nodiscard]] std::vector<std::uint64_t> frontier();
   void keep_books(const std::string& op, const Contract& contract);
   void add_entry(Entry entry);
   void forget(Address begin, Address end);
@@ -88,6 +103,8 @@ class Recorder {
   const BufferRegistry& registry_;
   Stream stream_;
   bool capturing_ = false;
+  Hook hook_;
+  std::size_t launches_ = 0;
   std::vector<std::string> scopes_;
   std::vector<Fork> forks_;
   std::unordered_map<std::uint64_t, Mark> marks_;  // by node handle

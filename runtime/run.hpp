@@ -2,14 +2,14 @@
 // compare what came out with an fp64 reference and with the XQA route.
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "audit/report.hpp"
 #include "runtime/driver.hpp"
+#include "runtime/output.hpp"
 #include "runtime/steps/options.hpp"
 #include "runtime/steps/poison.hpp"
+#include "traces/recording.hpp"
 
 namespace refrain {
 
@@ -19,31 +19,33 @@ struct RunOptions {
   Poison poison = Poison::none;
 };
 
-/// What the replays gave. NaN figures are of the real rows after the last replay; errors are maxima over
-/// finite elements, absent where there are none.
+/// What the replays gave. NaN figures are of the last replay; errors are maxima over finite elements.
 struct ReplaySummary {
   std::int32_t count = 0;
   bool bit_equal = true;  ///< every replay's output and LSE equal the first's, pad rows included
-  std::int64_t nan_count = 0;
-  std::vector<std::int32_t> nan_dims, nan_rows;
+  NanFigures nan;
   std::optional<double> max_abs_error_reference, max_abs_error_xqa;
-  std::vector<std::byte> out;  ///< [bucket, heads, dim] of the last replay
-  std::vector<float> lse;      ///< [bucket, heads]
+  Output output;  ///< of the last replay
 };
 
 struct RunResult {
   RunOptions options;
   DeviceInfo device;
   std::optional<Graph> graph;  ///< absent after a failed capture
-  std::string capture_error;   ///< the first violation; empty when the capture ended well
+  std::string refused;         ///< why there is no replay: the first violation, or a pointer that went stale
   Report audit;
   std::optional<ReplaySummary> replay;
+  Recording recording;  ///< everything that was judged
 
   /// 1 when the audit has errors or the output has a NaN, else 0.
   [[nodiscard]] int exit_code() const;
 };
 
 /// Throws Error{usage} for options that do not fit and Error{driver|refused} when the world fails outside the capture.
+/// A graph that points into freed memory is never launched: the result says so and has no replay.
 [[nodiscard]] RunResult run_step(Driver& driver, const RunOptions& options);
+
+/// Why a graph must not be launched: its first finding about memory that was freed under it; empty when there is none.
+[[nodiscard]] std::string dangling_pointer(const Report& report);
 
 }  // namespace refrain

@@ -31,13 +31,14 @@ struct ApiEvent {
   std::uint64_t bytes = 0;
   std::uint32_t thread = 0;  ///< dense: 1 is the first thread that was seen
   std::uint32_t stream = 0;  ///< the stream the call was aimed at; 0 = the legacy stream or none
-  std::uint32_t capture = 0; ///< the capture in progress when it was made (its own stream's, else the latest); 0 = none
-  std::int32_t code = 0;     ///< what the call returned
-  StringId detail = 0;       ///< an op's or kernel's name
+  /// The capture in progress when the call was made (its own stream's, else the latest); 0 = none.
+  std::uint32_t capture = 0;
+  std::int32_t code = 0;  ///< what the call returned
+  StringId detail = 0;    ///< an op's or kernel's name
   Api api = Api::launch_kernel;
   Target target = Target::none;
-  CaptureMode mode = CaptureMode::global;         ///< of that capture; of an exchange: the mode asked for
-  MemorySpace space = MemorySpace::unknown;       ///< of `address`
+  CaptureMode mode = CaptureMode::global;    ///< of that capture; of an exchange: the mode asked for
+  MemorySpace space = MemorySpace::unknown;  ///< of `address`
   MemorySpace source_space = MemorySpace::unknown;
 };
 
@@ -68,13 +69,13 @@ enum class CheckKind : std::uint8_t { poison, repeat, eager };
 struct ReplayCheck {
   std::uint64_t sequence = 0;
   CheckKind kind = CheckKind::poison;
-  StringId graph = 0;       ///< the graph's name
-  StringId axis = 0;        ///< what was poisoned, e.g. `null block`; empty for the other kinds
-  StringId fill = 0;        ///< with what, e.g. `0xFF`
-  bool finite = true;       ///< every output element of a real row
+  StringId graph = 0;  ///< the graph's name
+  StringId axis = 0;   ///< what was poisoned, e.g. `null block`; empty for the other kinds
+  StringId fill = 0;   ///< with what, e.g. `0xFF`
+  bool finite = true;  ///< every output element of a real row
   bool bit_equal = true;
-  double max_abs_error = 0;  ///< over finite elements
-  double tolerance = 0;      ///< of an eager check; 0 asks for equal bits
+  double max_abs_error = 0;              ///< over finite elements
+  double tolerance = 0;                  ///< of an eager check; 0 asks for equal bits
   std::optional<NodeId> first_nan_node;  ///< first node that wrote a NaN, when the output held one
 };
 

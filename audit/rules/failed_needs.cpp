@@ -60,12 +60,14 @@ void tell_open(const GraphView& view, Report& report, std::string_view rule, boo
 
 }  // namespace
 
-void report_failed_needs(const SubjectView& view, Report& report, std::string_view rule, bool (*mine)(const Failure&)) {
+void report_failed_needs(const SubjectView& view, Report& report, std::string_view rule, bool (*mine)(const Failure&),
+                         bool (*elsewhere)(const GraphView&, const Failure&)) {
   if (!has_graphs(view, report, rule)) return;
   tell_unknown_nodes(view, report, rule);
   for (const GraphView& graph : view.graphs()) {
     for (const Causes::Group& group : graph.causes().groups)
-      if (mine(*group.front())) report_cause(graph, report, rule, group);
+      if (mine(*group.front()) && (elsewhere == nullptr || !elsewhere(graph, *group.front())))
+        report_cause(graph, report, rule, group);
     tell_open(graph, report, rule, mine);
   }
 }

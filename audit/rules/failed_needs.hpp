@@ -11,7 +11,8 @@
 namespace refrain {
 
 /// Reports every cause whose lead is `mine`. A failure that a node without a contract may have prevented is no
-/// finding: it goes to what was not checked.
-void report_failed_needs(const SubjectView& view, Report& report, std::string_view rule, bool (*mine)(const Failure&));
+/// finding: it goes to what was not checked. Nor is one that another rule reports `elsewhere`; null: none is.
+void report_failed_needs(const SubjectView& view, Report& report, std::string_view rule, bool (*mine)(const Failure&),
+                         bool (*elsewhere)(const GraphView&, const Failure&) = nullptr);
 
 }  // namespace refrain

@@ -7,102 +7,33 @@
 #include <map>
 #include <optional>
 
+#include "audit/rules/buffer_history.hpp"
+#include "audit/rules/host_built.hpp"
 #include "audit/rules/words.hpp"
 
 namespace refrain {
 namespace {
 
-bool holds(const Buffer& buffer, Address address) {
-  return buffer.base != 0 && buffer.base <= address && address - buffer.base < buffer.bytes;
-}
+bool is_host(MemorySpace space) noexcept { return space == MemorySpace::pinned || space == MemorySpace::pageable; }
 
-/// One pointer that leads into a dead buffer.
+/// One pointer of one node, and where it leads.
 struct Lead {
   NodeId node = 0;
-  BufferId dead = 0;
-  std::optional<BufferId> tenant;  ///< the live buffer that is there now
-  std::uint64_t offset = 0;        ///< into the dead buffer
-  std::string how;                 ///< `its access`, `the copy's source`
+  DeadEnd end;
+  std::string how;  ///< `its access`, `its copy's source`
+  bool host = false;  ///< of a copy or a callback, into host memory
   Certainty certainty = Certainty::proven;
 };
 
-/// Finds, for one graph, what lives and what died at an address.
-class Memory {
- public:
-  explicit Memory(const Graph& graph) : graph_(graph), named_(graph.buffers.size(), false) {
-    for (BufferId id = 0; id < graph.buffers.size(); ++id) (graph.buffers[id].died ? dead_ : live_).push_back(id);
-    for (const Node& node : graph.nodes) {
-      for (const NodeAccess& access : node.accesses) named_[access.buffer] = true;
-      if (node.kind == NodeKind::mem_alloc && node.allocation) own_.push_back(*node.allocation);
-    }
-  }
-
-  [[nodiscard]] bool nothing_died() const noexcept { return dead_.empty(); }
-
-  /// An access names its buffer, so no doubt is left about which one was meant.
-  [[nodiscard]] std::optional<Lead> of_access(const NodeAccess& access) const {
-    if (!graph_.buffers[access.buffer].died) return std::nullopt;
-    const Address address = graph_.buffers[access.buffer].base + access.range.begin;
-    return lead(access.buffer, live_at(address), access.range.begin);
-  }
-
-  /// A bare address may have been captured after its new tenant moved in: it did if a contract names the tenant.
-  [[nodiscard]] std::optional<Lead> of_address(Address address) const {
-    const auto dead = last_dead_at(address);
-    if (!dead || is_own(address)) return std::nullopt;
-    const auto tenant = live_at(address);
-    if (tenant && named_[*tenant]) return std::nullopt;
-    return lead(*dead, tenant, address - graph_.buffers[*dead].base);
-  }
-
- private:
-  [[nodiscard]] std::optional<Lead> lead(BufferId dead, std::optional<BufferId> tenant, std::uint64_t offset) const {
-    if (tenant) {
-      const Buffer &old = graph_.buffers[dead], &now = graph_.buffers[*tenant];
-      const bool same = old.allocation != 0 && old.allocation == now.allocation;
-      if (same || !now.born || *now.born < *old.died) return std::nullopt;
-    }
-    Lead result;
-    result.dead = dead;
-    result.tenant = tenant;
-    result.offset = offset;
-    return result;
-  }
-
-  [[nodiscard]] std::optional<BufferId> live_at(Address address) const {
-    for (const BufferId id : live_)
-      if (holds(graph_.buffers[id], address)) return id;
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<BufferId> last_dead_at(Address address) const {
-    std::optional<BufferId> last;
-    for (const BufferId id : dead_)
-      if (holds(graph_.buffers[id], address) && (!last || *graph_.buffers[*last].died < *graph_.buffers[id].died))
-        last = id;
-    return last;
-  }
-
-  // Memory that the graph allocates itself is alive while it runs.
-  [[nodiscard]] bool is_own(Address address) const {
-    return std::any_of(own_.begin(), own_.end(), [&](const AllocationInfo& own) {
-      return own.address != 0 && own.address <= address && address - own.address < own.bytes;
-    });
-  }
-
-  const Graph& graph_;
-  std::vector<BufferId> live_, dead_;
-  std::vector<bool> named_;
-  std::vector<AllocationInfo> own_;
-};
+using Leads = std::map<HistoryId, std::vector<Lead>>;  // by dead buffer
 
 /// Collects the leads of one graph, one for a node and a dead buffer.
 class Collector {
  public:
-  explicit Collector(const Graph& graph) : graph_(graph), memory_(graph) {}
+  Collector(const Graph& graph, const BufferHistory& history) : graph_(graph), history_(history) {}
 
-  std::map<BufferId, std::vector<Lead>> run() {
-    if (memory_.nothing_died()) return {};
+  Leads run() {
+    if (history_.nothing_died()) return {};
     for (NodeId id = 0; id < graph_.nodes.size(); ++id) look_at(id);
     return std::move(leads_);
   }
@@ -110,10 +41,13 @@ class Collector {
  private:
   void look_at(NodeId id) {
     const Node& node = graph_.nodes[id];
-    for (const NodeAccess& access : node.accesses) keep(id, memory_.of_access(access), "its access", access.certainty);
-    if (node.copy) keep(id, memory_.of_address(node.copy->src), "its copy's source", Certainty::proven);
-    if (node.copy) keep(id, memory_.of_address(node.copy->dst), "its copy's destination", Certainty::proven);
-    if (node.fill) keep(id, memory_.of_address(node.fill->dst), "its fill", Certainty::proven);
+    if (node.copy) {
+      const CopyInfo& copy = *node.copy;
+      keep(id, history_.of_address(copy.src), "its copy's source", Certainty::proven, copy.src_space);
+      keep(id, history_.of_address(copy.dst), "its copy's destination", Certainty::proven, copy.dst_space);
+    }
+    if (node.fill) keep(id, history_.of_address(node.fill->dst), "its fill", Certainty::proven);
+    for (const NodeAccess& access : node.accesses) keep(id, history_.of_access(access), "its access", access.certainty);
     for (std::size_t i = 0; i < node.params.size(); ++i) look_at_words(id, i);
   }
 
@@ -123,77 +57,172 @@ class Collector {
     for (std::size_t at = (8 - param.offset % 8) % 8; at + 8 <= param.bytes.size(); at += 8) {
       Address address = 0;
       std::memcpy(&address, param.bytes.data() + at, sizeof address);
-      keep(id, memory_.of_address(address), fmt::format("its parameter {}, byte {},", index, at), Certainty::proven);
+      keep(id, history_.of_address(address), fmt::format("its parameter {}, byte {},", index, at), Certainty::proven);
     }
   }
 
-  void keep(NodeId node, std::optional<Lead> lead, std::string how, Certainty certainty) {
-    if (!lead) return;
-    auto& of_buffer = leads_[lead->dead];
+  void keep(NodeId node, std::optional<DeadEnd> end, std::string how, Certainty certainty,
+            MemorySpace space = MemorySpace::unknown) {
+    if (!end) return;
+    auto& of_buffer = leads_[end->dead];
     if (!of_buffer.empty() && of_buffer.back().node == node) return;
-    lead->node = node;
-    lead->how = std::move(how);
-    lead->certainty = certainty;
-    of_buffer.push_back(std::move(*lead));
+    const NodeKind kind = graph_.nodes[node].kind;
+    const bool host = (kind == NodeKind::memcpy || kind == NodeKind::host) &&
+                      (is_host(space) || is_host(history_[end->dead].space));
+    of_buffer.push_back({node, *end, std::move(how), host, certainty});
   }
 
   const Graph& graph_;
-  Memory memory_;
-  std::map<BufferId, std::vector<Lead>> leads_;
+  const BufferHistory& history_;
+  Leads leads_;
 };
 
-void report_buffer(const GraphView& view, Report& report, std::string_view rule, const std::vector<Lead>& leads) {
-  const Graph& graph = view.graph();
-  const Lead& first = leads.front();
-  const std::string dead = name_of(graph, first.dead);
-  Finding finding = new_finding(rule, view, first.certainty);
-  finding.count = leads.size();
-  std::vector<std::string> names = {dead};
-  for (const Lead& lead : leads) {
+/// What one finding is about: the leads of one graph into one dead buffer.
+struct Case {
+  const GraphView& view;
+  const BufferHistory& history;
+  const std::vector<Lead>& leads;
+
+  [[nodiscard]] const Lead& first() const { return leads.front(); }
+  [[nodiscard]] const Buffer& dead() const { return history[first().end.dead]; }
+  [[nodiscard]] std::string name() const { return history.name(first().end.dead); }
+  [[nodiscard]] std::optional<std::string> tenant() const {
+    if (!first().end.tenant) return std::nullopt;
+    return history.name(*first().end.tenant);
+  }
+};
+
+/// `; launched 3 times since`, where a timeline tells.
+std::string since(const std::optional<RunAfter>& after) {
+  if (!after) return "";
+  if (after->launches == 0) return "; not launched since";
+  return fmt::format("; launched {} time{} since", after->launches, after->launches == 1 ? "" : "s");
+}
+
+std::string message_of(const Case& c) {
+  const Lead& first = c.first();
+  const std::string node = describe(c.view.graph(), first.node);
+  std::string text;
+  if (const Buffer* grown = grown_into(c.view, c.dead()))
+    text = fmt::format("{} grew from {} to {} bytes under the graph: {}: {} still leads {} bytes into the old one, "
+                       "which was freed",
+                       c.name(), c.dead().bytes, grown->bytes, node, first.how, first.end.offset);
+  else
+    text = fmt::format("{}: {} leads {} bytes into {}, {} was freed", node, first.how, first.end.offset, c.name(),
+                       first.host ? "host memory that" : "which");
+  if (const auto tenant = c.tenant(); tenant && c.history[*first.end.tenant].died)
+    text += fmt::format("; {} lived at that address when it was launched, and the replay read or overwrote it", *tenant);
+  else if (tenant)
+    text += fmt::format("; {} lives at that address now, and a replay reads or overwrites it", *tenant);
+  else if (first.host)
+    text += ": a replay touches whatever lies there by then";
+  else
+    text += ": a replay faults, or touches whatever comes to lie there";
+  return text + since(c.history.replays_after(first.end.dead));
+}
+
+std::vector<std::string> evidence_of(const Case& c, const std::vector<NodeId>& nodes) {
+  const Lead& first = c.first();
+  std::vector<std::string> facts = {fmt::format("{} died at event {}", c.name(), *c.dead().died)};
+  if (const auto tenant = c.tenant())
+    facts.push_back(fmt::format("{} was born at event {}", *tenant, *c.history[*first.end.tenant].born));
+  if (const auto after = c.history.replays_after(first.end.dead); after && after->first != nullptr)
+    facts.push_back(fmt::format("the first launch since is event {}", after->first->sequence));
+  if (first.host && c.dead().space == MemorySpace::pageable)
+    facts.push_back("it is pageable, so each launch also stages the bytes on the host and waits for that");
+  if (c.leads.size() > 1)
+    facts.push_back(fmt::format("{} nodes are hit: {}", c.leads.size(), list_nodes(c.view.graph(), nodes)));
+  return facts;
+}
+
+std::string fix_of(const Case& c) {
+  if (grown_into(c.view, c.dead()) != nullptr)
+    return fmt::format("size {} for the largest shape before the first capture, or destroy the graph execs that name "
+                       "it and capture their graphs again when it grows",
+                       c.name());
+  if (c.first().host)
+    return fmt::format("keep {} for as long as a graph exec names it: pinned memory (cudaMallocHost) that the owner of "
+                       "the graph holds, not a local variable or a temporary list",
+                       c.name());
+  return fmt::format("keep {} for as long as a graph exec names it, or capture the graph again after it moved",
+                     c.name());
+}
+
+void report_case(const Case& c, Report& report, std::string_view rule) {
+  Finding finding = new_finding(rule, c.view, c.first().certainty);
+  finding.count = c.leads.size();
+  std::vector<std::string> names = {c.name()};
+  for (const Lead& lead : c.leads) {
     finding.nodes.push_back(lead.node);
-    names.push_back(name_of(graph.nodes[lead.node]));
+    names.push_back(name_of(c.view.graph().nodes[lead.node]));
   }
-  finding.where = place(view, finding.nodes, {dead});
-  finding.message = fmt::format("{}: {} leads {} bytes into {}, which was freed", describe(graph, first.node),
-                                first.how, first.offset, dead);
-  if (first.tenant) {
-    const std::string tenant = name_of(graph, *first.tenant);
-    finding.message += fmt::format("; {} lives at that address now, and a replay reads or overwrites it", tenant);
-    names.push_back(tenant);
-  } else {
-    finding.message += ": a replay faults, or touches whatever comes to lie there";
-  }
-  finding.evidence.push_back(fmt::format("{} died at event {}", dead, *graph.buffers[first.dead].died));
-  if (first.tenant)
-    finding.evidence.push_back(
-        fmt::format("{} was born at event {}", name_of(graph, *first.tenant), *graph.buffers[*first.tenant].born));
-  if (leads.size() > 1)
-    finding.evidence.push_back(fmt::format("{} nodes are hit: {}", leads.size(), list_nodes(graph, finding.nodes)));
-  finding.fix =
-      fmt::format("keep {} for as long as a graph exec names it, or capture the graph again after it moved", dead);
+  if (const auto tenant = c.tenant()) names.push_back(*tenant);
+  finding.where = place(c.view, finding.nodes, {c.name()});
+  finding.message = message_of(c);
+  finding.evidence = evidence_of(c, finding.nodes);
+  finding.fix = fix_of(c);
   report.add(std::move(finding), names);
 }
 
-bool has_history(const Graph& graph) {
-  return std::any_of(graph.buffers.begin(), graph.buffers.end(),
-                     [](const Buffer& buffer) { return buffer.born || buffer.died; });
+/// Which rule a lead belongs to; nothing for a plan filled from the host, which is rule 205's.
+std::optional<PointerFault> fault_of(const Graph& graph, const Lead& lead, bool grown) {
+  if (lead.host) {
+    if (filled_from_host(graph, lead.node)) return std::nullopt;
+    return PointerFault::host;
+  }
+  if (grown) return PointerFault::grown;
+  return lead.end.tenant ? PointerFault::reused : PointerFault::stale;
+}
+
+void tell_what_is_hidden(const GraphView& view, const GraphLife* life, const BufferHistory& history, Report& report,
+                         std::string_view rule, PointerFault fault) {
+  const CaptureInfo& capture = view.graph().capture;
+  if (!history.is_known()) report.not_checked(rule, "no allocation history in the input");
+  if (fault != PointerFault::host && capture.cannot_see(Unseen::kernel_params))
+    report.not_checked(rule, "no kernel arguments in the input (a DOT dump holds none)");
+  if (life != nullptr && life->updated)
+    report.not_checked(rule, "a graph exec was updated: the recording does not say from which graph");
 }
 
 }  // namespace
 
+const Buffer* grown_into(const GraphView& view, const Buffer& dead) {
+  if (dead.role != Role::workspace && dead.role != Role::scratch && dead.role != Role::plan) return nullptr;
+  if (!dead.died || dead.name.empty()) return nullptr;
+  const auto replaces = [&](const Buffer& other) {
+    return other.name == dead.name && other.bytes > dead.bytes && other.born && (!dead.born || *dead.born < *other.born) &&
+           (!other.died || *dead.died < *other.died);
+  };
+  for (const Buffer& buffer : view.graph().buffers)
+    if (replaces(buffer)) return &buffer;
+  for (const BufferEvent& event : view.recording().timeline.buffers)
+    if (replaces(event.buffer)) return &event.buffer;
+  return nullptr;
+}
+
+std::vector<NodeId> dead_host_copies(const GraphView& view, const GraphLife* life) {
+  const BufferHistory history(view, life);
+  std::vector<NodeId> nodes;
+  for (const auto& [dead, leads] : Collector(view.graph(), history).run())
+    for (const Lead& lead : leads)
+      if (fault_of(view.graph(), lead, false) == PointerFault::host) nodes.push_back(lead.node);
+  return nodes;
+}
+
 void report_pointers(const SubjectView& view, Report& report, std::string_view rule, PointerFault fault) {
   if (!has_graphs(view, report, rule)) return;
-  for (const GraphView& graph_view : view.graphs()) {
-    const Graph& graph = graph_view.graph();
-    if (graph.nodes.empty()) continue;
-    if (!has_history(graph)) report.not_checked(rule, "no allocation history in the input");
-    if (graph.capture.cannot_see(Unseen::kernel_params))
-      report.not_checked(rule, "no kernel arguments in the input (a DOT dump holds none)");
-    for (const auto& [dead, all] : Collector(graph).run()) {
+  const GraphLives lives(view);
+  for (std::size_t i = 0; i < view.graphs().size(); ++i) {
+    const GraphView& graph = view.graphs()[i];
+    if (graph.graph().nodes.empty()) continue;
+    const BufferHistory history(graph, lives.of(i));
+    tell_what_is_hidden(graph, lives.of(i), history, report, rule, fault);
+    for (const auto& [dead, all] : Collector(graph.graph(), history).run()) {
+      const bool grown = was_grown(graph, history[dead]);
       std::vector<Lead> mine;
       for (const Lead& lead : all)
-        if (lead.tenant.has_value() == (fault == PointerFault::reused)) mine.push_back(lead);
-      if (!mine.empty()) report_buffer(graph_view, report, rule, mine);
+        if (fault_of(graph.graph(), lead, grown) == fault) mine.push_back(lead);
+      if (!mine.empty()) report_case({graph, history, mine}, report, rule);
     }
   }
 }

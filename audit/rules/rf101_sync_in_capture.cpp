@@ -3,6 +3,8 @@
 // follow, the one at the end included, are its consequences.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "audit/captures.hpp"
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
@@ -12,7 +14,16 @@ namespace {
 
 constexpr std::int32_t kCapturedEvent = 907;  // cudaErrorCapturedEvent
 
-void report_capture(const Timeline& timeline, const CaptureWindow& capture, Report& report) {
+/// Captures that began inside this one, before it died: an autotuner or a warm-up that runs too late.
+std::size_t nested_in(const CaptureWindow& capture, const std::vector<CaptureWindow>& all) {
+  if (capture.begin == nullptr) return 0;
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const CaptureWindow& other) {
+    return other.begin != nullptr && other.thread == capture.thread &&
+           other.begin->sequence > capture.begin->sequence && other.begin->sequence < capture.violation->sequence;
+  }));
+}
+
+void report_capture(const Timeline& timeline, const CaptureWindow& capture, std::size_t nested, Report& report) {
   const ApiEvent& call = *capture.violation;
   const std::string& detail = timeline.text(call.detail);
   Finding finding = new_finding("RF101", Certainty::proven);
@@ -22,6 +33,10 @@ void report_capture(const Timeline& timeline, const CaptureWindow& capture, Repo
       "recorded, and the capture is dead from here on",
       to_string(call.api), call.stream, call.thread, call.code, code_name(call.code), to_string(capture.mode));
   if (!detail.empty()) finding.evidence.push_back(fmt::format("made in {}", detail));
+  if (nested > 0)
+    finding.evidence.push_back(fmt::format("{} other capture{} began inside this one: the region runs code that captures, "
+                                           "such as an autotuner, and belongs before it",
+                                           nested, nested == 1 ? "" : "s"));
   if (const auto later = capture.consequences(); later > 0)
     finding.evidence.push_back(fmt::format("{} later call{} of this capture came back 901: a consequence", later,
                                            later == 1 ? "" : "s"));
@@ -37,10 +52,12 @@ void report_capture(const Timeline& timeline, const CaptureWindow& capture, Repo
 
 void check_rf101(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF101", "a graph alone does not show the calls made during its capture")) return;
-  for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline))
+  for (const Recording* recording : view.timelines()) {
+    const auto captures = captures_of(recording->timeline);
+    for (const CaptureWindow& capture : captures)
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::sync)
-        report_capture(recording->timeline, capture, report);
+        report_capture(recording->timeline, capture, nested_in(capture, captures), report);
+  }
 }
 
 }  // namespace refrain

@@ -16,7 +16,7 @@ std::uint64_t u(std::int64_t count) {
 }
 
 std::int32_t xqa_slots(const StepOptions& o) {
-  return o.grouped() ? std::min(o.bucket_rows(), kGroupRows - 1) : o.bucket_rows();
+  return o.grouped() ? std::min(o.written_rows(), kGroupRows - 1) : o.written_rows();
 }
 
 std::int32_t partition_count(const StepOptions& o) {
@@ -59,6 +59,8 @@ void read_device(Driver& driver, std::span<std::byte> to, Address from) {
         "cudaMemcpy");
 }
 
+void settle_writes(Driver& driver) { check(driver.synchronize(Stream{}), "cudaStreamSynchronize"); }
+
 XqaBuffers lease_xqa(Arena& arena, const StepOptions& o, std::int32_t slots, std::int32_t group_rows,
                      Dtype partial_dtype) {
   XqaBuffers x;
@@ -83,7 +85,7 @@ OutputBuffers lease_output(Arena& arena, const StepOptions& o) {
           arena.lease({"lse", row_heads * sizeof(float), Role::output, Dtype::fp32})};
 }
 
-StepBuffers::StepBuffers(Arena& arena, const StepOptions& o)
+StepBuffers::StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& o)
     : options(o), pool(arena, pool_shape(o)), pages(take_pages(pool, o)) {
   const std::uint64_t bucket = u(o.bucket_rows()), requests = u(o.requests);
   const std::uint64_t row_bytes = kHeadDim * dtype_bytes(o.q_dtype());
@@ -98,7 +100,7 @@ StepBuffers::StepBuffers(Arena& arena, const StepOptions& o)
   v = arena.lease({"v", bucket * row_bytes, Role::input, o.q_dtype()});
   scales = arena.lease({"kv scales", 8, Role::weights, Dtype::fp32});
   if (o.grouped()) {
-    grouped.groups = (o.bucket_rows() + kGroupRows - 1) / kGroupRows;
+    grouped.groups = (o.written_rows() + kGroupRows - 1) / kGroupRows;
     const std::uint64_t entries = u(grouped.groups) * kGroupedWidth;
     grouped.microblocks = arena.lease({"microblocks", entries * 4, Role::plan, Dtype::i32});
     grouped.masks = arena.lease({"masks", entries * 4, Role::plan, Dtype::u32});
@@ -106,7 +108,13 @@ StepBuffers::StepBuffers(Arena& arena, const StepOptions& o)
   }
   const Dtype partial = o.faults.has(Fault::workspace_fp16) ? Dtype::fp16 : Dtype::fp32;
   xqa = lease_xqa(arena, o, xqa_slots(o), o.grouped() ? kGroupRows : 0, partial);
+  if (o.faults.any_of({Fault::workspace_grown, Fault::stale_pointer, Fault::reused_address})) {
+    Buffer outside = registry[xqa.partials.id()];
+    xqa.partials = Lease{};
+    xqa.unguarded = std::make_unique<UnguardedWorkspace>(driver, registry, std::move(outside));
+  }
   output = lease_output(arena, o);
+  host_lse.resize(static_cast<std::size_t>(o.bucket_rows()) * kHeads);
   host_partitions = {xqa.partitions};
 }
 
@@ -132,6 +140,7 @@ void StepBuffers::upload(Driver& driver, const StepInputs& in) const {
   write_array(driver, v, in.v);
   write_array(driver, scales, in.scales);
   write_array(driver, pool.lease(), in.pool);
+  settle_writes(driver);
 }
 
 BatchView StepBuffers::batch() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "runtime/arena.hpp"
 #include "runtime/kv_pool.hpp"
 #include "runtime/steps/inputs.hpp"
+#include "runtime/steps/unguarded.hpp"
 
 namespace refrain {
 
@@ -22,7 +24,9 @@ struct XqaBuffers {
   std::int32_t partition_tokens = 0;
   Dtype partial_dtype = Dtype::fp32;
   Lease keys, slot_rows, lengths, active_partitions, counters, partials, partial_lse;
+  std::unique_ptr<UnguardedWorkspace> unguarded;  ///< in place of `partials`, for the faults that bypass the arena
 
+  [[nodiscard]] Address partials_address() const noexcept { return unguarded ? unguarded->address() : partials.address(); }
   [[nodiscard]] std::int64_t counter_count() const noexcept { return std::int64_t{slots} * kHeads; }
   [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
     return static_cast<std::uint64_t>(counter_count()) * static_cast<std::uint64_t>(partitions) * kHeadDim *
@@ -46,7 +50,7 @@ struct OutputBuffers {
 class StepBuffers {
  public:
   /// Takes the pages and leases the rest. Throws Error{refused} when the arena is too small.
-  StepBuffers(Arena& arena, const StepOptions& options);
+  StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options);
 
   /// Bytes of arena that a step of these options takes, the comparison route included.
   [[nodiscard]] static std::uint64_t arena_bytes(const StepOptions& options);
@@ -63,6 +67,8 @@ class StepBuffers {
   XqaBuffers xqa;
   OutputBuffers output;
   std::vector<std::int32_t> host_partitions;  ///< pageable; only the fault `workspace-on-host` copies it
+  mutable std::vector<float> host_lse;        ///< pageable; only the faults `pageable-copy` and `sync-copy` write it
+  Stream side{};                              ///< for the faults `other-stream` and `unjoined-fork`
 };
 
 /// Leases one XQA route; `slots` rows.
@@ -73,5 +79,8 @@ class StepBuffers {
 /// Blocking copies between host arrays and device memory. Throw Error{driver}.
 void write_device(Driver& driver, Address to, std::span<const std::byte> from);
 void read_device(Driver& driver, std::span<std::byte> to, Address from);
+/// After write_device and before a launch on another stream: a copy from pageable memory may return before the
+/// device has all of it.
+void settle_writes(Driver& driver);
 
 }  // namespace refrain

@@ -4,24 +4,22 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
 namespace refrain {
 
-enum class StepKind : std::uint8_t { grouped_prefill, xqa_decode };
+enum class StepKind : std::uint8_t { grouped, xqa };
 [[nodiscard]] const char* to_string(StepKind) noexcept;
 
 enum class Fault : std::uint8_t {
-  kernel_zero_off,
-  pad_fix_off,
-  pad_fix_outside,
-  pad_fix_late,
-  scratch_zero_outside,
-  scratch_zero_short,
-  workspace_fp16,
-  workspace_on_host,
-  host_sync,
+  kernel_zero_off, pad_fix_off, pad_fix_outside, pad_fix_late,
+  scratch_zero_outside, scratch_zero_short,
+  workspace_fp16, workspace_on_host, workspace_grown,
+  host_sync, other_thread_sync, sync_copy, pageable_copy, alloc_in_capture, other_stream, unjoined_fork,
+  stale_pointer, reused_address,
+  pad_rows_unwritten, stale_padding, null_block_written,
 };
 
 /// A set of faults, with what they imply already in it.
@@ -29,6 +27,7 @@ class FaultSet {
  public:
   void add(Fault fault) noexcept;
   [[nodiscard]] bool has(Fault fault) const noexcept { return bits_ >> static_cast<unsigned>(fault) & 1u; }
+  [[nodiscard]] bool any_of(std::initializer_list<Fault> faults) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
 
  private:

@@ -22,6 +22,10 @@ void validate_faults(const StepOptions& o) {
             fmt::format("does not fit step {}; see --list-faults", to_string(o.step)));
     require(fault.fault != Fault::workspace_fp16 || o.kv == Dtype::e4m3, tried.c_str(),
             fmt::format("needs --kv e4m3: with {} partials in fp16 are allowed", to_string(o.kv)));
+    const bool needs_pads = fault.fault == Fault::pad_rows_unwritten || fault.fault == Fault::stale_padding ||
+                            fault.fault == Fault::null_block_written;
+    require(!needs_pads || o.bucket_rows() > o.rows, tried.c_str(),
+            fmt::format("needs pad rows, and a bucket of {} has none for {} rows", o.bucket_rows(), o.rows));
     require(fault.xqa_decode || o.grouped(), tried.c_str(),
             fmt::format("needs a group of 8 rows, and a bucket of {} has none", o.bucket_rows()));
   }

@@ -1,16 +1,147 @@
 #include "runtime/steps/poison.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 
+#include "kernels/codec.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
 
 namespace refrain {
 namespace {
 
-constexpr std::byte kAllOnes{0xFF};  // NaN in fp32, fp16, bf16 and E4M3; -1 as an index
+constexpr std::array kPoolFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf, Fill::fp16_state};
+constexpr std::array kDataFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf};
+constexpr std::array kIndexFills = {Fill::int_max, Fill::stale_id};
+
+std::uint64_t u(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+
+std::vector<std::byte> pattern(std::uint64_t bytes, Fill fill, std::uint64_t seed) {
+  std::vector<std::byte> out(bytes, fill == Fill::quiet_nan ? std::byte{0x7F} : std::byte{0xFF});
+  if (fill == Fill::fp16_inf)
+    for (std::uint64_t i = 0; i < bytes; ++i) out[i] = i % 2 == 0 ? std::byte{0x00} : std::byte{0x7C};
+  if (fill == Fill::fp16_state) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<float> normal(0.0f, 1.0f);
+    for (std::uint64_t i = 0; i + 1 < bytes; i += 2)
+      store_from_float(out.data(), Dtype::fp16, static_cast<std::int64_t>(i / 2), normal(random));
+  }
+  return out;
+}
+
+void fill_bytes(Driver& driver, Address to, std::uint64_t bytes, Fill fill) {
+  write_device(driver, to, pattern(bytes, fill, to % 4096));
+}
+
+Address element_address(const KvPoolView& pool, std::int64_t element) {
+  return reinterpret_cast<Address>(pool.data) + u(element) * dtype_bytes(pool.dtype);
+}
+
+bool always(const StepOptions&) { return true; }
+bool has_pads(const StepOptions& o) { return o.bucket_rows() > o.rows; }
+bool has_tails(const StepOptions& o) { return o.context % o.page_size != 0; }
+
+void fill_pad_rows(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  const StepOptions& o = b.options;
+  const std::uint64_t row = kHeadDim * dtype_bytes(o.q_dtype()), first = u(o.rows), pads = u(o.bucket_rows() - o.rows);
+  fill_bytes(driver, b.q.address() + first * kHeads * row, pads * kHeads * row, fill);
+  fill_bytes(driver, b.k.address() + first * row, pads * row, fill);
+  fill_bytes(driver, b.v.address() + first * row, pads * row, fill);
+}
+
+/// A pad row's table entries: wild, or those of a row that was real in an earlier step.
+void fill_pad_tables(Driver& driver, const StepBuffers& b, const StepInputs& in, Fill fill) {
+  const StepOptions& o = b.options;
+  const bool stale = fill == Fill::stale_id;
+  constexpr std::int32_t kWild = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> request = in.token_to_req, selected = in.selected;
+  std::vector<std::int64_t> position = in.query_pos;
+  for (std::size_t row = u(o.rows); row < request.size(); ++row) {
+    request[row] = stale ? in.token_to_req[0] : kWild;
+    position[row] = stale ? in.query_pos[0] : kWild;
+    for (std::size_t i = 0; i < kSelectedWidth; ++i)
+      selected[row * kSelectedWidth + i] = stale ? in.selected[i] : kWild;
+  }
+  write_device(driver, b.token_to_req.address(), std::as_bytes(std::span(request)));
+  write_device(driver, b.query_pos.address(), std::as_bytes(std::span(position)));
+  write_device(driver, b.selected.address(), std::as_bytes(std::span(selected)));
+}
+
+void fill_page(Driver& driver, const KvPoolView& pool, std::int32_t page, Fill fill) {
+  fill_bytes(driver, element_address(pool, page * pool.page_elements()), pool.page_bytes(), fill);
+}
+
+void fill_null_block(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  fill_page(driver, b.pool.view(), kNullBlock, fill);
+}
+
+void fill_unused_pages(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  for (std::int32_t page = 1; page < b.pool.view().pages; ++page)
+    if (!b.pool.taken(page)) fill_page(driver, b.pool.view(), page, fill);
+}
+
+void fill_page_tails(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  const KvPoolView& pool = b.pool.view();
+  const std::int32_t tail = b.options.context % pool.page_size;
+  const std::uint64_t bytes = u(pool.page_size - tail) * kHeadDim * dtype_bytes(pool.dtype);
+  for (const auto& pages : b.pages)
+    for (const std::int64_t plane : {std::int64_t{0}, pool.plane_elements()})
+      fill_bytes(driver, element_address(pool, pool.k_offset(pages.back(), tail, 0) + plane), bytes, fill);
+}
+
+void fill_plan(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  if (b.options.grouped()) {
+    const std::uint64_t entries = u(b.grouped.groups) * kGroupedWidth;
+    fill_bytes(driver, b.grouped.microblocks.address(), entries * 4, fill);
+    fill_bytes(driver, b.grouped.masks.address(), entries * 4, fill);
+    fill_bytes(driver, b.grouped.tokens.address(), u(b.grouped.groups) * 4, fill);
+  }
+  fill_bytes(driver, b.xqa.keys.address(), u(b.xqa.slots) * kXqaSlots * 8, fill);
+  fill_bytes(driver, b.xqa.lengths.address(), u(b.xqa.slots) * 4, fill);
+  fill_bytes(driver, b.xqa.slot_rows.address(), u(b.xqa.slots) * 4, fill);
+  fill_bytes(driver, b.xqa.active_partitions.address(), 4, fill);
+}
+
+void fill_scratch(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  fill_bytes(driver, b.xqa.counters.address(), u(b.xqa.counter_count()) * 4, fill);
+}
+
+void fill_partials(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  fill_bytes(driver, b.xqa.partials_address(), b.xqa.partial_bytes(), fill);
+}
+
+void fill_lse(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  fill_bytes(driver, b.xqa.partial_lse.address(), b.xqa.lse_bytes(), fill);
+}
+
+void fill_output(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+  const std::uint64_t row_heads = u(b.options.bucket_rows()) * kHeads;
+  fill_bytes(driver, b.output.out.address(), row_heads * kHeadDim * dtype_bytes(b.options.q_dtype()), fill);
+  fill_bytes(driver, b.output.lse.address(), row_heads * sizeof(float), fill);
+}
+
+void fill_table(Driver& driver, const StepBuffers& b, const StepInputs& in, Fill fill) {
+  std::vector<std::int32_t> table = in.page_table;
+  const std::int32_t stale = b.pages.back().empty() ? 1 : b.pages.back().front();
+  std::replace(table.begin(), table.end(), -1, fill == Fill::stale_id ? stale : std::numeric_limits<std::int32_t>::max());
+  write_device(driver, b.page_table.address(), std::as_bytes(std::span(table)));
+}
+
+constexpr std::array kAxes = {
+    PoisonAxis{"pad rows", has_pads, kDataFills, fill_pad_rows},
+    PoisonAxis{"pad tables", has_pads, kIndexFills, fill_pad_tables},
+    PoisonAxis{"null block", always, kPoolFills, fill_null_block},
+    PoisonAxis{"page tails", has_tails, kPoolFills, fill_page_tails},
+    PoisonAxis{"unused pages", always, kPoolFills, fill_unused_pages},
+    PoisonAxis{"plan", always, kDataFills, fill_plan},
+    PoisonAxis{"scratch", always, kDataFills, fill_scratch},
+    PoisonAxis{"partials", always, kDataFills, fill_partials},
+    PoisonAxis{"LSE", always, kDataFills, fill_lse},
+    PoisonAxis{"table past length", always, kIndexFills, fill_table},
+    PoisonAxis{"output", always, kDataFills, fill_output},
+};
 
 /// A quiet NaN of the cache's dtype, little-endian.
 std::vector<std::byte> nan_of(Dtype dtype) {
@@ -21,19 +152,10 @@ std::vector<std::byte> nan_of(Dtype dtype) {
   }
 }
 
-void fill(Driver& driver, Address to, std::uint64_t bytes, std::byte value) {
-  write_device(driver, to, std::vector<std::byte>(bytes, value));
-}
-
-Address element_address(const KvPoolView& pool, std::int64_t element) {
-  return reinterpret_cast<Address>(pool.data) + static_cast<Address>(element) * dtype_bytes(pool.dtype);
-}
-
-void poison_null_block(Driver& driver, const KvPoolView& pool) {
+void poison_report_dims(Driver& driver, const KvPoolView& pool) {
   for (std::int32_t token = 0; token < kMicroblockTokens; ++token)
     for (const std::int32_t dim : kPoisonedDims)
-      write_device(driver, element_address(pool, pool.k_offset(0, token, 0) + pool.plane_elements() + dim),
-                   nan_of(pool.dtype));
+      write_device(driver, element_address(pool, pool.k_offset(0, token, 0) + pool.plane_elements() + dim), nan_of(pool.dtype));
 }
 
 void poison_random_page0(Driver& driver, const KvPoolView& pool, std::uint64_t seed) {
@@ -43,60 +165,32 @@ void poison_random_page0(Driver& driver, const KvPoolView& pool, std::uint64_t s
   write_device(driver, element_address(pool, 0), bytes);
 }
 
-void poison_pages(Driver& driver, const StepBuffers& b) {
-  const KvPoolView& pool = b.pool.view();
-  for (std::int32_t page = 0; page < pool.pages; ++page)
-    if (page == kNullBlock || !b.pool.taken(page))
-      fill(driver, element_address(pool, page * pool.page_elements()), pool.page_bytes(), kAllOnes);
-  const std::int32_t tail = b.options.context % pool.page_size;
-  if (tail == 0) return;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(pool.page_size - tail) * kHeadDim * dtype_bytes(pool.dtype);
-  for (const auto& pages : b.pages)
-    for (const std::int64_t plane : {std::int64_t{0}, pool.plane_elements()})
-      fill(driver, element_address(pool, pool.k_offset(pages.back(), tail, 0) + plane), bytes, kAllOnes);
-}
-
-void poison_work(Driver& driver, const StepBuffers& b) {
-  const auto all_ones = [&](const Lease& lease, std::uint64_t bytes) {
-    fill(driver, lease.address(), bytes, kAllOnes);
-  };
-  if (b.options.grouped()) {
-    const std::uint64_t entries = static_cast<std::uint64_t>(b.grouped.groups) * kGroupedWidth;
-    all_ones(b.grouped.microblocks, entries * 4);
-    all_ones(b.grouped.masks, entries * 4);
-    all_ones(b.grouped.tokens, static_cast<std::uint64_t>(b.grouped.groups) * 4);
-  }
-  const auto slots = static_cast<std::uint64_t>(b.xqa.slots);
-  all_ones(b.xqa.keys, slots * kXqaSlots * 8);
-  all_ones(b.xqa.lengths, slots * 4);
-  all_ones(b.xqa.slot_rows, slots * 4);
-  all_ones(b.xqa.active_partitions, 4);
-  all_ones(b.xqa.counters, static_cast<std::uint64_t>(b.xqa.counter_count()) * 4);
-  all_ones(b.xqa.partials, b.xqa.partial_bytes());
-  all_ones(b.xqa.partial_lse, b.xqa.lse_bytes());
-  const auto row_heads = static_cast<std::uint64_t>(b.options.bucket_rows()) * kHeads;
-  all_ones(b.output.out, row_heads * kHeadDim * dtype_bytes(b.options.q_dtype()));
-  all_ones(b.output.lse, row_heads * sizeof(float));
-}
-
-void poison_table(Driver& driver, const StepBuffers& b, const StepInputs& inputs) {
-  std::vector<std::int32_t> table = inputs.page_table;
-  std::replace(table.begin(), table.end(), -1, std::numeric_limits<std::int32_t>::max());
-  write_device(driver, b.page_table.address(), std::as_bytes(std::span(table)));
-}
-
 }  // namespace
+
+const char* to_string(Fill fill) noexcept {
+  switch (fill) {
+    case Fill::ones: return "0xFF";
+    case Fill::quiet_nan: return "0x7F";
+    case Fill::fp16_inf: return "fp16 Inf";
+    case Fill::fp16_state: return "fp16 state";
+    case Fill::int_max: return "INT_MAX";
+    case Fill::stale_id: return "stale id";
+  }
+  return "";
+}
+
+std::span<const PoisonAxis> poison_axes() { return kAxes; }
 
 void apply_poison(Driver& driver, const StepBuffers& b, const StepInputs& inputs, Poison poison) {
   switch (poison) {
     case Poison::none: return;
-    case Poison::null_block: return poison_null_block(driver, b.pool.view());
-    case Poison::random_page0: return poison_random_page0(driver, b.pool.view(), b.options.seed);
+    case Poison::null_block: poison_report_dims(driver, b.pool.view()); break;
+    case Poison::random_page0: poison_random_page0(driver, b.pool.view(), b.options.seed); break;
     case Poison::all:
-      poison_pages(driver, b);
-      poison_work(driver, b);
-      poison_table(driver, b, inputs);
+      for (const PoisonAxis& axis : kAxes)
+        if (axis.applies(b.options)) axis.apply(driver, b, inputs, axis.fills.front());
   }
+  settle_writes(driver);
 }
 
 }  // namespace refrain

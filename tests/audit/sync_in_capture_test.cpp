@@ -1,5 +1,5 @@
-// RF101, the one rule that judges calls: its bad and good cases, after the rows
-// of the capture table.
+// RF101 on calls made in memory, after the rows of the capture table: what its
+// finding says and how it counts.
 #include "audit/audit.hpp"
 #include "tests/audit/build.hpp"
 #include "tests/catch.hpp"

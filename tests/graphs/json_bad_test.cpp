@@ -150,8 +150,8 @@ TEST_CASE("json: a bad range is refused as it was written") {
       {"three numbers", access_with("[1, 2, 3]"), head + "[1, 2, 3]"},
       {"text", access_with(R"(["0", "4"])"), head + "[\"0\", \"4\"]"},
       {"null", access_with("null"), head + "null"},
-      {"past the buffer", access_with("[0, 65]"),
-       "step.json: nodes[0].accesses[0].range: expected a range inside the 64 bytes of buffer 0, found [0, 65]"},
+      {"reserved bytes past the buffer", graph_with(R"(, "buffers": [{"bytes": 64, "reserved": [0, 65]}])"),
+       "step.json: buffers[0].reserved: expected a range inside the 64 bytes of buffer 0, found [0, 65]"},
   });
 }
 

@@ -129,6 +129,26 @@ TEST_CASE("json: a graph needs no more than nodes and edges, and defaults stand 
   CHECK(g.name.empty());
 }
 
+TEST_CASE("json: bytes that no op may write come back, and none are not written") {
+  Graph graph;
+  graph.buffers.resize(2);
+  graph.buffers[0].bytes = 64;
+  graph.buffers[0].reserved = {16, 32};
+  const std::string text = write_graph_json(graph);
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["buffers"][0]["reserved"] == nlohmann::json::array({16, 32}));
+  CHECK_FALSE(json["buffers"][1].contains("reserved"));
+  const Graph back = read_graph_json(text, "step.json");
+  CHECK(back.buffers[0].reserved == ByteRange{16, 32});
+  CHECK(back.buffers[1].reserved.empty());
+}
+
+TEST_CASE("json: an access may reach past the end of its buffer, which is the graph's fault and not the file's") {
+  const std::string text = R"({"schema": "refrain.graph/1", "edges": [], "buffers": [{"bytes": 64}],
+    "nodes": [{"kind": "kernel", "accesses": [{"buffer": 0, "range": [60, 68], "mode": "write"}]}]})";
+  CHECK(read_graph_json(text, "a").nodes[0].accesses[0].range == ByteRange{60, 68});
+}
+
 TEST_CASE("json: a range may fill its buffer, and be empty at its end") {
   const std::string text = R"({"schema": "refrain.graph/1", "edges": [], "buffers": [{"bytes": 64}, {}],
     "nodes": [{"kind": "kernel", "accesses": [{"buffer": 0, "range": [0, 64], "mode": "read"},

@@ -29,7 +29,7 @@ const std::vector<Layer> kLayers = {
     {"kernels", {"graphs"}, {}},
     {"audit", {"traces", "graphs"}, {"fmt", "nlohmann"}},
     {"runtime", {"audit", "traces", "kernels", "graphs"}, {"fmt"}},
-    {"cli", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "CLI"}},
+    {"cli", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "CLI", "zlib.h"}},
     {"bench", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann"}},
     {"tests", {"cli", "runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "catch2", "zlib.h"}},
 };
@@ -47,11 +47,12 @@ std::string_view first_part(std::string_view path) {
 
 bool cuda_header(std::string_view include) {
   return include.starts_with("cuda") || include.starts_with("cupti") || include.starts_with("nvtx3") ||
-         include.starts_with("cublas") || include.starts_with("mma.h");
+         include.starts_with("cublas") || include.starts_with("cub/") || include.starts_with("mma.h");
 }
 
 bool cuda_place(std::string_view path) {
-  for (const std::string_view place : {"graphs/cuda/", "traces/cupti/", "audit/cupti/", "runtime/cuda/", "tests/gpu/"})
+  for (const std::string_view place :
+       {"graphs/cuda/", "traces/cupti/", "audit/cupti/", "runtime/cuda/", "tests/gpu/", "bench/gpu_"})
     if (path.starts_with(place)) return true;
   return path.starts_with("kernels/") && (path.ends_with(".cu") || path.ends_with(".cuh"));
 }

@@ -4,23 +4,23 @@
 #include <sstream>
 #include <string>
 
-#include "runtime/host/host_driver.hpp"
 #include "runtime/run.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/test_driver.hpp"
 
 using namespace refrain;
 
 namespace {
 
 RunResult run_with(StepKind step, std::initializer_list<Fault> faults, std::int32_t context = 400) {
-  HostDriver driver;
+  const auto driver = test::make_test_driver();
   RunOptions options;
   options.step.step = step;
   options.step.context = context;
-  options.poison = step == StepKind::grouped_prefill ? Poison::null_block : Poison::none;
+  options.poison = step == StepKind::grouped ? Poison::null_block : Poison::none;
   for (const Fault fault : faults) options.step.faults.add(fault);
-  RunResult result = run_step(driver, options);
-  CHECK(driver.census() == HostDriver::Census{});
+  RunResult result = run_step(*driver, options);
+  CHECK(test::holds_nothing(*driver));
   return result;
 }
 
@@ -42,7 +42,7 @@ std::set<std::string> expected_of(const FaultInfo& fault) {
 
 TEST_CASE("faults: the audit's errors for each fault are exactly those of the table") {
   for (const FaultInfo& fault : fault_table())
-    for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode}) {
+    for (const StepKind step : {StepKind::grouped, StepKind::xqa}) {
       if (!fits(fault, step)) continue;
       INFO(fault.name << " on " << to_string(step));
       const RunResult result = run_with(step, {fault.fault});
@@ -52,7 +52,7 @@ TEST_CASE("faults: the audit's errors for each fault are exactly those of the ta
 }
 
 TEST_CASE("faults: without any, the audit is clean and every rule of groups 2 and 3 was checked") {
-  for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode}) {
+  for (const StepKind step : {StepKind::grouped, StepKind::xqa}) {
     const RunResult result = run_with(step, {});
     CHECK(result.audit.findings().empty());
     for (const char* rule : {"RF101", "RF103", "RF204", "RF205", "RF301", "RF302", "RF304", "RF306", "RF307"}) {
@@ -64,34 +64,34 @@ TEST_CASE("faults: without any, the audit is clean and every rule of groups 2 an
 }
 
 TEST_CASE("faults: both protections off is one finding, and either alone leaves no NaN") {
-  const RunResult both = run_with(StepKind::grouped_prefill, {Fault::kernel_zero_off, Fault::pad_fix_off}, 2048);
+  const RunResult both = run_with(StepKind::grouped, {Fault::kernel_zero_off, Fault::pad_fix_off}, 2048);
   CHECK(errors_of(both) == std::set<std::string>{"RF304"});
   CHECK(both.audit.findings().size() == 1);
-  CHECK(both.replay->nan_count == 480);
+  CHECK(both.replay->nan.count == 480);
   for (const Fault one : {Fault::kernel_zero_off, Fault::pad_fix_off})
-    CHECK(run_with(StepKind::grouped_prefill, {one}, 2048).replay->nan_count == 0);
+    CHECK(run_with(StepKind::grouped, {one}, 2048).replay->nan.count == 0);
 }
 
 TEST_CASE("faults: padding fixed outside the graph or after its consumer leaks at every replay") {
   for (const Fault fault : {Fault::pad_fix_outside, Fault::pad_fix_late}) {
-    const RunResult result = run_with(StepKind::grouped_prefill, {fault}, 2048);
-    CHECK(result.replay->nan_count == 480);
+    const RunResult result = run_with(StepKind::grouped, {fault}, 2048);
+    CHECK(result.replay->nan.count == 480);
     CHECK(result.exit_code() == 1);
   }
 }
 
 TEST_CASE("faults: split counters that no replay zeroes turn later replays into NaN, not into plausible numbers") {
   for (const Fault fault : {Fault::scratch_zero_outside, Fault::scratch_zero_short}) {
-    const RunResult result = run_with(StepKind::xqa_decode, {fault});
-    CHECK(result.replay->nan_count > 0);
+    const RunResult result = run_with(StepKind::xqa, {fault});
+    CHECK(result.replay->nan.count > 0);
   }
 }
 
 TEST_CASE("faults: a failed capture leaves no graph and no replay, and names the first violation") {
-  const RunResult result = run_with(StepKind::xqa_decode, {Fault::host_sync});
+  const RunResult result = run_with(StepKind::xqa, {Fault::host_sync});
   CHECK_FALSE(result.graph);
   CHECK_FALSE(result.replay);
-  CHECK(result.capture_error.find("cudaStreamSynchronize") != std::string::npos);
+  CHECK(result.refused.find("cudaStreamSynchronize") != std::string::npos);
   CHECK(result.exit_code() == 1);
 }
 

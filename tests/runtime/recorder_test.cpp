@@ -113,3 +113,38 @@ TEST_CASE("recorder: fork and join order the side branch after what came before 
   CHECK(topology.before(1, 2));
   for (const Node& node : graph.nodes) CHECK(node.op == "count");
 }
+
+TEST_CASE("recorder: an op that makes several nodes carries its contract on the last and owns the others") {
+  // A driver whose launches make two nodes each, as an op of two kernels does on CUDA.
+  struct TwoNodes final : Driver {
+    HostDriver inner;
+    [[nodiscard]] DeviceInfo device() const override { return inner.device(); }
+    [[nodiscard]] Status submit(Call& call) override {
+      if (call.api == Api::launch_kernel) {
+        const OpLaunch first{"first half", [] {}, {}};
+        Call extra{.api = Api::launch_kernel, .stream = call.stream, .op = &first};
+        check(inner.submit(extra), "launch");
+      }
+      return inner.submit(call);
+    }
+    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override { return inner.introspect(graph, out); }
+  } driver;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
+  Arena arena(driver, registry, 4096);
+  const Lease lease = arena.lease({"counters", 64, Role::scratch, Dtype::i32});
+  Recorder recorder(driver, registry, new_stream(driver));
+  CaptureScope scope(recorder, CaptureMode::global);
+  recorder.launch(count_op, CountArgs{lease.as<std::int32_t>(), 16});
+  recorder.launch(count_op, CountArgs{lease.as<std::int32_t>(), 16});
+  const Graph graph = scope.finish("step", {}).graph;
+  REQUIRE(graph.nodes.size() == 4);
+  for (const Node& node : graph.nodes) {
+    CHECK(node.op == "count");
+    CHECK(node.has_contract);
+  }
+  CHECK(graph.nodes[0].accesses.empty());
+  CHECK(graph.nodes[1].accesses.size() == 1);
+  CHECK(graph.nodes[2].accesses.empty());
+  CHECK(graph.nodes[3].accesses.size() == 1);
+}

@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "kernels/codec.hpp"
-#include "runtime/host/host_driver.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/test_driver.hpp"
 
 using namespace refrain;
 
 namespace {
 
 RunResult run(const RunOptions& options) {
-  HostDriver driver;
-  return run_step(driver, options);
+  return run_step(*test::make_test_driver(), options);
 }
 
 RunOptions unprotected(std::int32_t rows, std::int32_t requests, std::int32_t context) {
@@ -76,14 +75,14 @@ double tolerance(double value) {
 TEST_CASE("run: the report's case gives 480 NaN at its five head dims in the 16 grouped rows") {
   const RunResult result = run(unprotected(19, 1, 2048));
   REQUIRE(result.replay);
-  CHECK(result.replay->nan_count == 480);
-  CHECK(result.replay->nan_dims == std::vector<std::int32_t>{102, 152, 168, 170, 230});
-  CHECK(result.replay->nan_rows.size() == 16);
+  CHECK(result.replay->nan.count == 480);
+  CHECK(result.replay->nan.dims == std::vector<std::int32_t>{102, 152, 168, 170, 230});
+  CHECK(result.replay->nan.rows.size() == 16);
   CHECK(result.exit_code() == 1);
 }
 
 TEST_CASE("run: 24 rows of 3 requests give 720 NaN") {
-  CHECK(run(unprotected(24, 3, 2048)).replay->nan_count == 720);
+  CHECK(run(unprotected(24, 3, 2048)).replay->nan.count == 720);
 }
 
 TEST_CASE("run: the NaN count follows from which categories needed padding") {
@@ -92,7 +91,7 @@ TEST_CASE("run: the NaN count follows from which categories needed padding") {
   for (const int context :
        {19, 20, 31, 64, 77, 128, 131, 255, 400, 513, 640, 771, 804, 1000, 1023, 1290, 1537, 1790, 2001, 2047}) {
     INFO("context " << context);
-    CHECK(run(unprotected(19, 1, context)).replay->nan_count == expected_nan(19, 1, context));
+    CHECK(run(unprotected(19, 1, context)).replay->nan.count == expected_nan(19, 1, context));
   }
 }
 
@@ -104,17 +103,17 @@ TEST_CASE("run: each protection alone is enough, and the two give byte-identical
     options.step.faults.add(off);
     results.push_back(run(options));
     const ReplaySummary& replay = *results.back().replay;
-    CHECK(replay.nan_count == 0);
+    CHECK(replay.nan.count == 0);
     CHECK(replay.bit_equal);
     CHECK(*replay.max_abs_error_reference <= 2.5e-4);
     CHECK(*replay.max_abs_error_xqa <= 2.5e-4);
   }
-  CHECK(results[0].replay->out == results[1].replay->out);
-  CHECK(results[0].replay->lse == results[1].replay->lse);
+  CHECK(results[0].replay->output.out == results[1].replay->output.out);
+  CHECK(results[0].replay->output.lse == results[1].replay->output.lse);
 }
 
 TEST_CASE("run: with every poison the output is finite and equals the unpoisoned one bit for bit") {
-  for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode})
+  for (const StepKind step : {StepKind::grouped, StepKind::xqa})
     for (const Dtype kv : {Dtype::e4m3, Dtype::fp16, Dtype::bf16})
       for (const std::int32_t context : {5, 19, 131, 804}) {
         RunOptions options;
@@ -126,9 +125,9 @@ TEST_CASE("run: with every poison the output is finite and equals the unpoisoned
         options.poison = Poison::all;
         const RunResult poisoned = run(options);
         INFO(to_string(step) << " " << to_string(kv) << " context " << context);
-        CHECK(poisoned.replay->nan_count == 0);
+        CHECK(poisoned.replay->nan.count == 0);
         CHECK(poisoned.replay->bit_equal);
-        CHECK(poisoned.replay->out == clean.replay->out);
+        CHECK(poisoned.replay->output.out == clean.replay->output.out);
         CHECK(poisoned.audit.findings().empty());
       }
 }
@@ -142,7 +141,7 @@ TEST_CASE("run: outputs stay within max(2.5e-4, one fp16 step) of the reference 
     double largest = 0;
     for (std::int64_t i = 0; i < std::int64_t{19} * kHeads * kHeadDim; ++i)
       largest =
-          std::max(largest, std::abs(static_cast<double>(load_as_float(result.replay->out.data(), Dtype::fp16, i))));
+          std::max(largest, std::abs(static_cast<double>(load_as_float(result.replay->output.out.data(), Dtype::fp16, i))));
     INFO("context " << context);
     CHECK(*result.replay->max_abs_error_reference <= tolerance(largest));
     CHECK(*result.replay->max_abs_error_xqa <= tolerance(largest));
@@ -150,7 +149,7 @@ TEST_CASE("run: outputs stay within max(2.5e-4, one fp16 step) of the reference 
 }
 
 TEST_CASE("run: pad rows of a bucket come out as zeros with an LSE of minus infinity") {
-  for (const StepKind step : {StepKind::grouped_prefill, StepKind::xqa_decode})
+  for (const StepKind step : {StepKind::grouped, StepKind::xqa})
     for (const std::int32_t rows : {1, 7, 8, 11, 16, 19}) {
       RunOptions options;
       options.step.step = step;
@@ -161,12 +160,12 @@ TEST_CASE("run: pad rows of a bucket come out as zeros with an LSE of minus infi
       const RunResult result = run(options);
       INFO(to_string(step) << " rows " << rows);
       const ReplaySummary& replay = *result.replay;
-      CHECK(replay.nan_count == 0);
+      CHECK(replay.nan.count == 0);
       const std::size_t row_bytes = std::size_t{kHeads} * kHeadDim * 2;
-      const auto first_pad = replay.out.begin() + static_cast<std::ptrdiff_t>(row_bytes) * rows;
-      CHECK(std::all_of(first_pad, replay.out.end(), [](std::byte b) { return b == std::byte{0}; }));
-      for (std::size_t i = static_cast<std::size_t>(rows) * kHeads; i < replay.lse.size(); ++i)
-        CHECK((std::isinf(replay.lse[i]) && replay.lse[i] < 0));
+      const auto first_pad = replay.output.out.begin() + static_cast<std::ptrdiff_t>(row_bytes) * rows;
+      CHECK(std::all_of(first_pad, replay.output.out.end(), [](std::byte b) { return b == std::byte{0}; }));
+      for (std::size_t i = static_cast<std::size_t>(rows) * kHeads; i < replay.output.lse.size(); ++i)
+        CHECK((std::isinf(replay.output.lse[i]) && replay.output.lse[i] < 0));
       CHECK(result.audit.findings().empty());
     }
 }
@@ -184,7 +183,7 @@ TEST_CASE("run: the fingerprint is the same for all seeds and differs between st
   CHECK(fingerprints[0] == fingerprints[1]);
   CHECK(fingerprints[0] == fingerprints[2]);
   RunOptions decode;
-  decode.step.step = StepKind::xqa_decode;
+  decode.step.step = StepKind::xqa;
   decode.step.context = 64;
   decode.step.requests = 3;
   CHECK(fingerprint(*run(decode).graph) != fingerprints[0]);
@@ -193,9 +192,9 @@ TEST_CASE("run: the fingerprint is the same for all seeds and differs between st
 TEST_CASE("run: random bytes in page 0 reach the output without the fixes and not with one") {
   RunOptions options = unprotected(19, 1, 2048);
   options.poison = Poison::random_page0;
-  CHECK(run(options).replay->nan_count > 0);
+  CHECK(run(options).replay->nan.count > 0);
   options.step.faults = FaultSet{};
-  CHECK(run(options).replay->nan_count == 0);
+  CHECK(run(options).replay->nan.count == 0);
 }
 
 TEST_CASE("run: options and faults that do not fit are usage errors that name the option") {
@@ -218,12 +217,12 @@ TEST_CASE("run: options and faults that do not fit are usage errors that name th
   refused("--replays", [](RunOptions& o) { o.replays = 0; });
   refused("--fault workspace-fp16", [](RunOptions& o) { o.step.faults.add(Fault::workspace_fp16); });
   refused("--fault workspace-fp16", [](RunOptions& o) {
-    o.step.step = StepKind::xqa_decode;
+    o.step.step = StepKind::xqa;
     o.step.kv = Dtype::fp16;
     o.step.faults.add(Fault::workspace_fp16);
   });
   refused("--fault pad-fix-off", [](RunOptions& o) {
-    o.step.step = StepKind::xqa_decode;
+    o.step.step = StepKind::xqa;
     o.step.faults.add(Fault::pad_fix_off);
   });
   refused("--fault pad-fix-off", [](RunOptions& o) {

@@ -1,0 +1,293 @@
+// How close split-K decode comes to reading the cache once: plan_xqa, xqa_decode
+// and merge_partials as a captured graph, dense GQA and QSA's sparse selection. One
+// graph holds the chain over several pools in turn, more than four times the L2
+// together, so every read comes from memory. Writes refrain.bench/1.
+//   bench_decode [--quick] [--out FILE] [--commit HASH]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "bench/gpu_bench.hpp"
+#include "graphs/error.hpp"
+#include "kernels/merge_partials.hpp"
+#include "kernels/plan_xqa.hpp"
+#include "kernels/xqa_decode.hpp"
+
+namespace refrain::bench {
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30, kLargest = 100 * kGiB;
+constexpr std::int64_t kRotated = 256'000'000;  ///< bytes read before a pool comes again: over 4 x 60 MB of L2
+constexpr std::int32_t kMostPools = 128, kFewestChains = 4, kMultiprocessors = 132;
+
+struct Case {
+  std::int32_t batch = 0, context = 0, heads = 0, kv_heads = 0, dim = 0, page_size = 0;
+  Dtype dtype = Dtype::fp16;
+  bool sparse = false;
+
+  [[nodiscard]] std::string name() const {
+    const std::string kind = sparse ? fmt::format("qsa{}", kSelectedWidth) : fmt::format("ctx{}", context);
+    return fmt::format("{}-gqa{}/{}-d{}-page{}-b{}-{}", to_string(dtype), heads, kv_heads, dim, page_size, batch, kind);
+  }
+  [[nodiscard]] std::int64_t pages_per_request() const { return (context + page_size - 1) / page_size; }
+  [[nodiscard]] std::int64_t pages() const { return 1 + batch * pages_per_request(); }
+  [[nodiscard]] std::int64_t token_bytes() const {
+    return 2 * std::int64_t{kv_heads} * dim * static_cast<std::int64_t>(dtype_bytes(dtype));
+  }
+  [[nodiscard]] std::int64_t pool_bytes() const { return pages() * page_size * token_bytes(); }
+  [[nodiscard]] std::int64_t tokens() const { return sparse ? kSelectedWidth : context; }
+  [[nodiscard]] std::int64_t kv_bytes() const { return batch * tokens() * token_bytes(); }
+  /// How many pools in turn make every read come from memory.
+  [[nodiscard]] std::int32_t pools() const {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>((kRotated + kv_bytes() - 1) / kv_bytes(), 1, kMostPools));
+  }
+};
+
+/// Tokens a split: so many splits that two to four blocks an SM exist, but none under 64 tokens.
+std::int32_t partition_tokens_of(const Case& c) {
+  const std::int64_t wanted = std::max<std::int64_t>(1, 4 * kMultiprocessors / (std::int64_t{c.batch} * c.kv_heads));
+  const std::int64_t tokens = (c.tokens() + wanted - 1) / wanted;
+  return static_cast<std::int32_t>((tokens + 63) / 64 * 64);
+}
+
+std::vector<Case> dense_cases(Dtype dtype, bool quick) {
+  std::vector<Case> cases;
+  for (const std::int32_t batch : {1, 8, 32, 64})
+    for (const std::int32_t context : {1024, 4096, 32768, 131072})
+      for (const std::int32_t heads : {32, 64})
+        for (const std::int32_t page : {16, 64})
+          if (!quick || (page == 16 && context <= 32768 && batch != 8))
+            cases.push_back({batch, context, heads, 8, 128, page, dtype, false});
+  return cases;
+}
+
+std::vector<Case> sparse_cases(Dtype dtype) {
+  // Context 8,195: 2,048 visible blocks of which 512 are selected, and a tail of 3 tokens.
+  return {{16, 8195, 6, 1, 256, 32, dtype, true}, {64, 8195, 6, 1, 256, 32, dtype, true}};
+}
+
+/// The chain's Args over one pool; the arrays are the case's, shared by all its pools.
+struct Chain {
+  PlanXqaArgs plan;
+  XqaDecodeArgs decode;
+  MergePartialsArgs merge;
+
+  void enqueue(cudaStream_t stream) const {
+    plan_xqa.launch(plan, stream);
+    xqa_decode.launch(decode, stream);
+    merge_partials.launch(merge, stream);
+  }
+  void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
+};
+
+std::vector<std::int32_t> shuffled_pages(const Case& c, std::mt19937& rng) {
+  std::vector<std::int32_t> pages(static_cast<std::size_t>(c.pages() - 1));
+  std::iota(pages.begin(), pages.end(), 1);
+  std::shuffle(pages.begin(), pages.end(), rng);
+  return pages;
+}
+
+/// 512 of the visible blocks at random, then the tail, for every row.
+std::vector<std::int32_t> random_selection(const Case& c, std::mt19937& rng) {
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(c.context / kMicroblockTokens)), out;
+  std::iota(blocks.begin(), blocks.end(), 0);
+  for (std::int32_t row = 0; row < c.batch; ++row) {
+    std::shuffle(blocks.begin(), blocks.end(), rng);
+    for (std::size_t i = 0; i < kSelectedBlocks; ++i)
+      for (std::int32_t t = 0; t < kMicroblockTokens; ++t) out.push_back(kMicroblockTokens * blocks[i] + t);
+    for (std::int32_t token = c.context / 4 * 4; token < c.context; ++token) out.push_back(token);
+  }
+  return out;
+}
+
+BatchView make_batch(const Case& c, DeviceArrays& arrays, std::mt19937& rng) {
+  std::vector<std::int32_t> requests(static_cast<std::size_t>(c.batch));
+  std::iota(requests.begin(), requests.end(), 0);
+  return {.rows = arrays.put(std::vector<std::int32_t>{c.batch}),
+          .token_to_req = arrays.put(requests),
+          .query_pos = arrays.put(std::vector<std::int64_t>(requests.size(), c.context - 1)),
+          .seq_len = arrays.put(std::vector<std::int32_t>(requests.size(), c.context)),
+          .page_table = arrays.put(shuffled_pages(c, rng)),
+          .bucket = c.batch,
+          .requests = c.batch,
+          .pages_per_request = static_cast<std::int32_t>(c.pages_per_request())};
+}
+
+Chain make_chain(const Case& c, const Stream& stream, DeviceArrays& arrays) {
+  std::mt19937 rng(1);
+  const std::int32_t tokens = partition_tokens_of(c);
+  const auto partitions = static_cast<std::int32_t>((c.tokens() + tokens - 1) / tokens);
+  const Dtype q_dtype = c.dtype == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16;
+  const std::int64_t heads = std::int64_t{c.batch} * c.heads, width = heads * c.dim;
+  std::int32_t* slot_rows = arrays.take<std::int32_t>(c.batch);
+  std::int32_t* lengths = arrays.take<std::int32_t>(c.batch);
+  std::int32_t* active = arrays.take<std::int32_t>(1);
+  std::int32_t* counters = arrays.take<std::int32_t>(heads);
+  std::uint16_t* q = arrays.take<std::uint16_t>(width);
+  fill_random(stream, q, q_dtype, width, 2);
+  const float* scale = arrays.put(std::vector<float>{1.0f});
+  const KvPoolView pool{
+      .pages = c.pages(), .page_size = c.page_size, .kv_heads = c.kv_heads, .dim = c.dim, .dtype = c.dtype};
+  Chain chain;
+  chain.plan = {.selected = c.sparse ? arrays.put(random_selection(c, rng)) : nullptr,
+                .batch = make_batch(c, arrays, rng),
+                .pool = pool,
+                .slots = c.batch,
+                .heads = c.heads,
+                .partition_tokens = tokens,
+                .keys = c.sparse ? arrays.take<std::int64_t>(std::int64_t{c.batch} * kXqaSlots) : nullptr,
+                .slot_rows = slot_rows,
+                .lengths = lengths,
+                .active_partitions = active,
+                .counters = counters,
+                .counters_zeroed = heads};
+  chain.decode = {.q = q,
+                  .q_dtype = q_dtype,
+                  .pool = pool,
+                  .batch = chain.plan.batch,
+                  .keys = chain.plan.keys,
+                  .slot_rows = slot_rows,
+                  .lengths = lengths,
+                  .active_partitions = active,
+                  .k_scale = scale,
+                  .v_scale = scale,
+                  .softmax_scale = 1.0f / std::sqrt(static_cast<float>(c.dim)),
+                  .slots = c.batch,
+                  .heads = c.heads,
+                  .partitions = partitions,
+                  .partition_tokens = tokens,
+                  .partials = arrays.take<float>(width * partitions),
+                  .partial_lse = arrays.take<float>(heads * partitions),
+                  .counters = counters};
+  chain.merge = {.partials = chain.decode.partials,
+                 .partial_lse = chain.decode.partial_lse,
+                 .counters = counters,
+                 .slot_rows = slot_rows,
+                 .lengths = lengths,
+                 .slots = c.batch,
+                 .heads = c.heads,
+                 .partitions = partitions,
+                 .partition_tokens = tokens,
+                 .dim = c.dim,
+                 .bucket = c.batch,
+                 .out_dtype = q_dtype,
+                 .out = arrays.take<std::uint16_t>(width),
+                 .lse = arrays.take<float>(heads)};
+  return chain;
+}
+
+/// A time of wrong numbers is worth nothing: every LSE is finite, and was not before.
+void require_result(const Case& c, const Chain& chain) {
+  std::vector<float> lse(static_cast<std::size_t>(c.batch) * static_cast<std::size_t>(c.heads));
+  check(cudaMemcpy(lse.data(), chain.merge.lse, lse.size() * 4, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  for (const float value : lse)
+    if (!std::isfinite(value))
+      throw Error(ErrorKind::driver, c.name(), "the LSE of a row is not finite", "bench_decode");
+}
+
+std::string limited_by(double floor_us, double decode_us, double time_us) {
+  const double fraction = floor_us / time_us, alone = floor_us / decode_us;
+  if (floor_us < 8)
+    return fmt::format(
+        "latency: reading alone takes {:.1f} us; the rest is three dependent kernels and, in each block, the chain of "
+        "slot, request, page id and first tokens",
+        floor_us);
+  if (alone >= 0.85)
+    return fmt::format(
+        "memory reads: the decode kernel alone is at {:.2f} of plain reading; plan and merge add {:.1f} us", alone,
+        time_us - decode_us);
+  return fmt::format(
+      "the decode kernel at {:.2f} of plain reading ({:.2f} with plan and merge): filling and draining every block's "
+      "stages, and the last, partly filled wave of blocks",
+      alone, fraction);
+}
+
+nlohmann::ordered_json measure(const Case& c, const Stream& stream, const DeviceBuffer& arena, double read_gbps) {
+  DeviceArrays arrays;
+  const Chain first = make_chain(c, stream, arrays);
+  const auto pools =
+      std::min(c.pools(), static_cast<std::int32_t>(static_cast<std::int64_t>(arena.bytes()) / c.pool_bytes()));
+  const int chains = std::max(pools, c.kv_bytes() > 4 * kGiB ? 1 : kFewestChains);
+  const auto over_pools = [&](auto enqueue) {
+    return [&, enqueue](cudaStream_t on) {
+      Chain chain = first;
+      for (int i = 0; i < chains; ++i) {
+        chain.move_to(arena.data() + i % pools * c.pool_bytes());
+        enqueue(chain, on);
+      }
+    };
+  };
+  const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on) { chain.enqueue(on); }));
+  const CapturedGraph decode(
+      stream, over_pools([](const Chain& chain, cudaStream_t on) { xqa_decode.launch(chain.decode, on); }));
+  check(cudaMemset(first.merge.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // the uploads went over another stream
+  const int replays = c.kv_bytes() > kGiB ? 7 : 15;
+  const Times times = time_replays(stream, whole, chains, replays);
+  require_result(c, first);
+  const double decode_us = time_replays(stream, decode, chains, replays).median_us;
+  const double bytes = static_cast<double>(c.kv_bytes()), gbps = bytes / times.median_us * 1e-3;
+  return {{"case", c.name()},
+          {"time_us", times.median_us},
+          {"time_us_min", times.min_us},
+          {"time_us_max", times.max_us},
+          {"decode_kernel_us", decode_us},
+          {"kv_bytes", c.kv_bytes()},
+          {"read_gbps", gbps},
+          {"fraction_of_read_bandwidth_ratio", gbps / read_gbps},
+          {"partitions", first.decode.partitions},
+          {"partition_tokens", first.decode.partition_tokens},
+          {"pools", pools},
+          {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
+}
+
+void run(const Options& options) {
+  const Stream stream;
+  const double read_gbps = measure_read_gbps(stream);
+  nlohmann::ordered_json json = frame("decode", options, read_gbps);
+  std::size_t free_bytes = 0, total_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
+  const std::int64_t room = std::min<std::int64_t>(kLargest, static_cast<std::int64_t>(free_bytes) - 4 * kGiB);
+  std::vector<Case> all;
+  for (const Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::e4m3}) {
+    for (const Case& c : dense_cases(dtype, options.quick)) all.push_back(c);
+    for (const Case& c : sparse_cases(dtype)) all.push_back(c);
+  }
+  std::int64_t largest = 0;
+  for (const Case& c : all)
+    if (c.pool_bytes() <= room) largest = std::max(largest, c.pools() * c.pool_bytes());
+  const DeviceBuffer arena(static_cast<std::size_t>(std::min(largest, room) / 16 * 16));
+  Dtype filled = Dtype::unknown;
+  for (const Case& c : all) {
+    if (c.pool_bytes() > static_cast<std::int64_t>(arena.bytes())) {
+      json["skipped"].push_back({{"case", c.name()}, {"pool_bytes", c.pool_bytes()}, {"room_bytes", room}});
+      continue;
+    }
+    if (filled != c.dtype)
+      fill_random(stream, arena.data(), c.dtype, static_cast<std::int64_t>(arena.bytes() / dtype_bytes(c.dtype)), 3);
+    filled = c.dtype;
+    json["rows"].push_back(measure(c, stream, arena, read_gbps));
+    const auto& row = json["rows"].back();
+    std::cerr << fmt::format("{:52} {:10.1f} us {:8.0f} GB/s {:.3f}\n", c.name(), row["time_us"].get<double>(),
+                             row["read_gbps"].get<double>(), row["fraction_of_read_bandwidth_ratio"].get<double>());
+  }
+  write(json, options);
+}
+
+}  // namespace
+}  // namespace refrain::bench
+
+int main(int argc, char** argv) try {
+  const refrain::bench::Options options = refrain::bench::parse(argc, argv, "bench_decode");
+  if (const int skipped = refrain::bench::no_device()) return skipped;
+  refrain::bench::run(options);
+  return 0;
+} catch (const refrain::Error& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+}

@@ -1,0 +1,22 @@
+// From `--device auto|host|cuda` to a driver.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/driver.hpp"
+
+namespace refrain {
+
+/// What there is of CUDA: the parts in this build, and a device on this machine.
+struct DeviceProbe {
+  bool built = false, present = false;
+  std::string detail;  ///< the device's name, or why there is none
+};
+[[nodiscard]] DeviceProbe probe_cuda();
+
+/// `auto` takes the GPU where this build has CUDA and a device is there, else the host driver.
+/// Throws Error{usage} for `cuda` where it cannot be had, with the reason.
+[[nodiscard]] std::unique_ptr<Driver> make_driver(const std::string& device);
+
+}  // namespace refrain

@@ -1,0 +1,76 @@
+// refrain verify: the replay checks of one step.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/device.hpp"
+#include "cli/load.hpp"
+#include "cli/step_flags.hpp"
+#include "graphs/error.hpp"
+#include "runtime/verify.hpp"
+#include "traces/recording_writer.hpp"
+
+namespace refrain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct VerifyFlags {
+  StepFlags step;
+  std::string save_recording;
+  Format format = Format::text;
+};
+
+std::string verify_json(const VerifyResult& result) {
+  Json axes = Json::array();
+  for (const AxisResult& axis : result.axes)
+    axes.push_back({{"name", axis.name},
+                    {"fill", axis.fill},
+                    {"finite", axis.finite},
+                    {"bit_equal", axis.bit_equal},
+                    {"max_abs_error", axis.max_abs_error ? Json(*axis.max_abs_error) : Json(nullptr)}});
+  const Json report = Json::parse(report_json(result.report));
+  const Json json{{"schema", "refrain.verify/1"},
+                  {"step", to_string(result.options.step)},
+                  {"device", result.device.kind},
+                  {"axes", axes},
+                  {"first_nan_node", result.first_nan_node ? Json(*result.first_nan_node) : Json(nullptr)},
+                  {"findings", report.at("findings")},
+                  {"exit_code", result.exit_code()}};
+  return json.dump(2) + "\n";
+}
+
+std::string verify_text(const VerifyResult& result) {
+  const StepOptions& o = result.options;
+  std::string text = fmt::format("step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n",
+                                 to_string(o.step), o.rows, o.bucket_rows(), o.requests, o.context, o.page_size,
+                                 to_string(o.kv), result.device.device);
+  if (!result.refused.empty()) text += fmt::format("replayed  nothing: {}\n", result.refused);
+  for (const AxisResult& axis : result.axes)
+    text += fmt::format("{:<18} {:<10} {:<6} {}\n", axis.name, axis.fill, axis.finite && axis.bit_equal ? "ok" : "BROKEN",
+                        axis.finite ? (axis.bit_equal ? "" : "other bits than the unpoisoned replay") : "not finite");
+  if (result.first_nan_node) text += fmt::format("first NaN written by {}\n", result.first_nan_name);
+  return text + "\n" + report_text(result.report);
+}
+
+int verify(const VerifyFlags& flags) {
+  const std::unique_ptr<Driver> driver = make_driver(flags.step.device);
+  const VerifyResult result = verify_step(*driver, flags.step.parsed());
+  if (!flags.save_recording.empty()) write_recording(flags.save_recording, result.recording, result.device);
+  fmt::print("{}", flags.format == Format::json ? verify_json(result) : verify_text(result));
+  return result.exit_code();
+}
+
+}  // namespace
+
+std::function<int()> declare_verify(CLI::App& app) {
+  auto flags = std::make_shared<VerifyFlags>();
+  add_step_flags(app, flags->step);
+  app.add_option("--save-recording", flags->save_recording, "write what was judged as refrain.recording/1");
+  add_format(app, flags->format);
+  return [flags] { return verify(*flags); };
+}
+
+}  // namespace refrain

@@ -1,0 +1,28 @@
+// The driver-only calls that introspection needs, taken at run time: the
+// program must start without libcuda, so it never links it. The runtime API
+// covers the rest. Plain function pointers, all present once load() returns.
+#pragma once
+
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+
+namespace refrain {
+
+struct DriverCalls {
+  PFN_cuGraphKernelNodeGetParams_v12000 graph_kernel_node_get_params = nullptr;
+  PFN_cuGraphMemcpyNodeGetParams_v10000 graph_memcpy_node_get_params = nullptr;
+  PFN_cuFuncGetName_v12030 func_get_name = nullptr;
+  PFN_cuKernelGetName_v12030 kernel_get_name = nullptr;
+  PFN_cuFuncGetParamInfo_v12040 func_get_param_info = nullptr;
+  PFN_cuKernelGetParamInfo_v12040 kernel_get_param_info = nullptr;
+  PFN_cuPointerGetAttributes_v7000 pointer_get_attributes = nullptr;
+
+  /// Throws Error{driver} where the driver is missing or has not one of them.
+  [[nodiscard]] static DriverCalls load();
+};
+
+/// Throw Error{driver} with the call's number unless it went well; the first clears the runtime's last error.
+void check_cuda(cudaError_t code, const char* what);
+void check_cuda(CUresult code, const char* what);
+
+}  // namespace refrain

@@ -1,0 +1,32 @@
+// 16-byte copies from global to shared memory that complete in groups, a thread
+// for itself (cp.async, sm_80 and later). Bytes that must not be read are
+// zero-filled by the copy itself. Not a barrier: after a wait, the threads that
+// share the bytes still have to meet.
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::device {
+
+/// The address that shared-memory instructions take.
+[[nodiscard]] __device__ inline std::uint32_t shared_address(const void* shared) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+}
+
+/// Both addresses are multiples of 16. With `wanted` false nothing is read and 16 zeros are written.
+__device__ inline void copy16_or_zero(std::uint32_t to, const void* from, bool wanted) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(wanted ? 16 : 0)
+               : "memory");
+}
+
+__device__ inline void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Until at most `Pending` of this thread's groups are under way.
+template <int Pending>
+__device__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+}  // namespace refrain::device

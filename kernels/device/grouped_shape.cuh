@@ -1,0 +1,80 @@
+// The geometry of grouped_attention: a block of six warps, two for each 16-row M
+// tile. In the scores a pair's warps split the 32 tokens of a K/V tile, in P@V the
+// 256 dims of V, and each holds the running softmax of all 16 rows. Shared memory
+// is laid out here and nowhere else.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/grouped_attention.hpp"
+
+namespace refrain::grouped {
+
+inline constexpr int kDim = 256;
+inline constexpr int kTokens = kTileMicroblocks * kMicroblockTokens;
+inline constexpr int kWarps = 6, kThreads = 32 * kWarps;
+inline constexpr int kMRows = 16;
+inline constexpr int kRows = kGroupRows * kGroupedHeads;
+inline constexpr int kMTiles = kRows / kMRows;
+inline constexpr int kMaxTiles = kGroupedWidth / kTileMicroblocks;
+static_assert(kWarps == 2 * kMTiles && kTokens == 32);
+
+/// Plan entries of 16 tiles: 8 microblock ids and 8 masks each.
+inline constexpr int kRingTiles = 16, kRingWords = 2 * kTileMicroblocks, kRingAhead = 8;
+inline constexpr int kExchangeBytes = 1024;  ///< a warp's scores: 16 rows x 16 tokens, fp32
+inline constexpr int kSumsBytes = kRows * kDim * 4;
+
+/// What a row's sums need beside them when blocks are put together.
+struct RowStats {
+  float max;  ///< of score * log2(e)
+  float sum;  ///< of the rounded p
+  std::uint32_t attending;
+};
+
+template <class Format>
+struct Layout {
+  static constexpr int kPlaneBytes = kTokens * Format::kRowBytes;
+  static constexpr int kStageBytes = 2 * kPlaneBytes;  ///< K, V
+  static constexpr int kExchange = Format::kStages * kStageBytes;
+  static constexpr int kRing = kExchange + kWarps * kExchangeBytes;
+  static constexpr int kStats = kRing + kRingTiles * kRingWords * 4;
+  static constexpr int kHurt = kStats + kRows * static_cast<int>(sizeof(RowStats));  ///< a word a tile: its hurt rows
+  static constexpr int kParked = kHurt + 4 * kMaxTiles;
+  static constexpr int kBytes = kParked + 16 * kThreads * Format::kParkedSteps;
+  static_assert(kParked % 16 == 0 && 2 * (kBytes + 1024) <= 228 * 1024);  // two blocks a multiprocessor
+  static_assert(kExchange >= kSumsBytes);  // the sums lie over the stages once those are done with
+};
+
+/// Which tiles of which group this block works on: local tile n is the group's tile n * splits + rank.
+struct Work {
+  std::int32_t group = 0, rank = 0, splits = 1;
+  std::int32_t tiles = 0;  ///< of the whole group
+  std::int32_t local = 0;  ///< of this block
+};
+
+/// Where a thread stands in its warp pair.
+struct Place {
+  int warp, lane, g, t;
+  int m_tile, half;
+  int low_query, high_query;  ///< of rows g and g + 8 of the M tile
+
+  __device__ Place()
+      : warp(static_cast<int>(threadIdx.x) / 32),
+        lane(static_cast<int>(threadIdx.x) % 32),
+        g(lane / 4),
+        t(lane % 4),
+        m_tile(warp / 2),
+        half(warp % 2),
+        low_query((kMRows * m_tile + g) / kGroupedHeads),
+        high_query((kMRows * m_tile + g + 8) / kGroupedHeads) {}
+};
+
+/// Float index of (row, dim) among the sums in shared memory; 16-byte chunks permuted against bank conflicts.
+template <class Format>
+__device__ int sum_index(int row, int dim) {
+  const int chunk = dim / 4;
+  const int moved = Format::kElementBytes == 1 ? (chunk >> 3 & 3) << 1 | (row & 1) : (row & 3) << 1;
+  return kDim * row + 4 * (chunk ^ moved) + dim % 4;
+}
+
+}  // namespace refrain::grouped

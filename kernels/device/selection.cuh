@@ -1,0 +1,83 @@
+// How the kernels read the batch's tables and one row's selection: the device's
+// half of kernels/host_selection.hpp, line for line the same rules. It decides
+// nothing about order or categories.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/batch_view.hpp"
+#include "kernels/kv_pool_view.hpp"
+#include "kernels/plan_grouped.hpp"
+
+namespace refrain::device {
+
+inline constexpr std::int64_t kNone = -1;
+
+[[nodiscard]] __device__ inline std::int32_t real_rows(const BatchView& batch) {
+  return max(0, min(*batch.rows, batch.bucket));
+}
+
+/// Tokens that a row may see: up to its own position, and none of a request that does not exist.
+[[nodiscard]] __device__ inline std::int64_t visible_tokens(const BatchView& batch, std::int32_t row) {
+  const std::int32_t request = batch.token_to_req[row];
+  if (request < 0 || request >= batch.requests) return 0;
+  const std::int64_t last = std::int64_t{max(batch.seq_len[request], 0)} - 1, position = batch.query_pos[row];
+  return (position < -1 ? -1 : position > last ? last : position) + 1;
+}
+
+/// The page of a request's token (>= 0), or kNone where the table has none. Page 0 is no page of any request.
+[[nodiscard]] __device__ inline std::int64_t page_of(const BatchView& batch, const KvPoolView& pool,
+                                                     std::int32_t request, std::int64_t token) {
+  if (token / pool.page_size >= batch.pages_per_request) return kNone;
+  const std::int64_t page = batch.page_table[std::int64_t{request} * batch.pages_per_request + token / pool.page_size];
+  return page >= 1 && page < pool.pages ? page : kNone;
+}
+
+/// Without initialisers, so that it may stand in shared memory; RowSelection{} is a selection without entries.
+struct RowSelection {
+  const std::int32_t* blocks;  ///< complete blocks, 4 entries each; the tail's entries follow
+  std::int32_t request;
+  std::int32_t seq_len;
+  std::int32_t complete;    ///< blocks
+  std::int32_t tail_first;  ///< the tail's first token
+  std::int32_t tail;        ///< tokens of an accepted tail, else 0
+};
+
+/// A selection without entries for a row whose request does not exist.
+[[nodiscard]] __device__ inline RowSelection row_selection(const BatchView& batch, const std::int32_t* selected,
+                                                           std::int32_t row) {
+  RowSelection s{};
+  const auto visible = static_cast<std::int32_t>(visible_tokens(batch, row));
+  if (visible == 0) return s;
+  s.blocks = selected + std::int64_t{row} * kSelectedWidth;
+  s.request = batch.token_to_req[row];
+  s.seq_len = batch.seq_len[s.request];
+  s.complete = min(min(visible / 4, s.seq_len / 4), kSelectedBlocks);
+  s.tail_first = visible / 4 * 4;
+  if (s.blocks[4 * s.complete] == s.tail_first && s.tail_first < s.seq_len) s.tail = visible & 3;
+  return s;
+}
+
+/// The microblock that holds `token`, or kNone for a token or a page that does not exist.
+[[nodiscard]] __device__ inline std::int64_t microblock_of(const BatchView& batch, const KvPoolView& pool,
+                                                           const RowSelection& s, std::int32_t token) {
+  if (token < 0 || token >= s.seq_len) return kNone;
+  const std::int64_t page = page_of(batch, pool, s.request, token);
+  return page == kNone ? kNone : page * pool.page_stride4() + token % pool.page_size / 4;
+}
+
+/// The four entries are one whole microblock.
+[[nodiscard]] __device__ inline bool is_aligned_block(const std::int32_t (&block)[4]) {
+  return block[0] >= 0 && block[0] % 4 == 0 && block[0] <= INT32_MAX - 3 && block[1] == block[0] + 1 &&
+         block[2] == block[0] + 2 && block[3] == block[0] + 3;
+}
+
+/// Bits that hold token / 4 of every token that a page table can name; at most 29, for a token is an int32.
+[[nodiscard]] inline int token_block_bits(const BatchView& batch, const KvPoolView& pool) {
+  const std::int64_t blocks = std::int64_t{batch.pages_per_request} * pool.page_size / kMicroblockTokens;
+  int bits = 1;
+  while (bits < 29 && std::int64_t{1} << bits < blocks) ++bits;
+  return bits;
+}
+
+}  // namespace refrain::device

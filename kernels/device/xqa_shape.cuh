@@ -1,0 +1,50 @@
+// The sizes that xqa_decode is built around: one KV format and head dim, how many
+// tokens a warp takes at once, and where a token's 16-byte pieces lie in shared
+// memory. Every warp has its own ring of stages and nobody else touches it.
+#pragma once
+
+#include <cstdint>
+
+namespace refrain::device {
+
+enum class KvFormat : std::uint8_t { fp16, bf16, e4m3 };
+
+inline constexpr int kXqaHeads = 16;  ///< query heads of one KV head that fit one MMA tile
+
+template <KvFormat kFormat, int kHeadDim>
+struct XqaShape {
+  static constexpr int kDim = kHeadDim;
+  static constexpr bool kE4m3 = kFormat == KvFormat::e4m3;
+  static constexpr bool kBf16 = kFormat == KvFormat::bf16;  ///< of Q and P too; else they are fp16
+  static constexpr int kRowBytes = kDim * (kE4m3 ? 1 : 2);
+  static constexpr int kTokens = kRowBytes >= 256 ? 16 : 32;  ///< of one stage
+  static constexpr int kPlaneBytes = kTokens * kRowBytes;     ///< K, then V
+  static constexpr int kStageBytes = 2 * kPlaneBytes;
+  // Two CTAs an SM with 48 or 96 KB of stages each, all but one stage of every warp under way.
+  static constexpr int kWarps = kStageBytes > 8192 ? 2 : 4;
+  static constexpr int kStages = kStageBytes < 8192 ? 6 : 3;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kRingBytes = kStages * kStageBytes;
+  static constexpr int kQSteps = kDim / 16;
+  static constexpr bool kQStaysShared = kDim == 256;  ///< its fragments would take 64 of the 255 registers
+  static constexpr int kColumnTiles = kDim / 8;       ///< of the output accumulator
+  static constexpr int kOutStride = kDim + 4;         ///< floats from row to row of a warp's output in its ring
+
+  struct Tail {
+    uint4 q[kQSteps][32];  ///< A fragments, a lane's four registers together
+    float max[kWarps][kXqaHeads], sum[kWarps][kXqaHeads];
+  };
+  static constexpr int kSharedBytes = kWarps * kRingBytes + static_cast<int>(sizeof(Tail));
+  static_assert(kXqaHeads * kOutStride * 4 <= kRingBytes);
+
+  /// Byte offset of 16-byte piece `piece` of row `row` in a plane. Free of bank conflicts for the accesses of
+  /// xqa_tile.cuh; 8 rows further is 8 * kRowBytes further, and `piece ^ x` is `offset ^ 16 * x`.
+  [[nodiscard]] __device__ static constexpr std::uint32_t place(std::uint32_t row, std::uint32_t piece) {
+    if constexpr (!kE4m3) return row * kRowBytes + ((piece ^ (row & 7)) << 4);
+    if constexpr (kRowBytes >= 128) return row * kRowBytes + ((piece ^ (row & 6) ^ (row & 1) << 2) << 4);
+    const std::uint32_t line = row >> 1;  // two rows of 64 bytes share the 32 banks
+    return line * 128 + ((((row & 1) << 2 | piece) ^ (line & 3) << 1) << 4);
+  }
+};
+
+}  // namespace refrain::device

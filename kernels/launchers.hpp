@@ -1,0 +1,34 @@
+// The launchers, declared once for the ops' tables and their own files. Callers
+// reach them through Op::launch; each stands in `<op>.cu`. In a build without
+// CUDA every name is a null pointer, so the tables read the same in both.
+#pragma once
+
+namespace refrain {
+
+struct GroupedAttentionArgs;
+struct KvAppendArgs;
+struct MergePartialsArgs;
+struct PadFixArgs;
+struct PlanGroupedArgs;
+struct PlanXqaArgs;
+struct XqaDecodeArgs;
+
+#ifdef REFRAIN_HAS_CUDA
+void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
+void kv_append_launch(const KvAppendArgs& args, void* stream);
+void merge_partials_launch(const MergePartialsArgs& args, void* stream);
+void pad_fix_launch(const PadFixArgs& args, void* stream);
+void plan_grouped_launch(const PlanGroupedArgs& args, void* stream);
+void plan_xqa_launch(const PlanXqaArgs& args, void* stream);
+void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
+#else
+inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
+inline constexpr void (*kv_append_launch)(const KvAppendArgs&, void*) = nullptr;
+inline constexpr void (*merge_partials_launch)(const MergePartialsArgs&, void*) = nullptr;
+inline constexpr void (*pad_fix_launch)(const PadFixArgs&, void*) = nullptr;
+inline constexpr void (*plan_grouped_launch)(const PlanGroupedArgs&, void*) = nullptr;
+inline constexpr void (*plan_xqa_launch)(const PlanXqaArgs&, void*) = nullptr;
+inline constexpr void (*xqa_decode_launch)(const XqaDecodeArgs&, void*) = nullptr;
+#endif
+
+}  // namespace refrain

@@ -1,0 +1,94 @@
+// The launcher of xqa_decode: which shapes the kernels take. A block a (slot,
+// partition, KV head), all of them in every launch; what is active is read on the
+// device. The kernel itself stands in device/xqa_block.cuh.
+#include <cassert>
+#include <cstdint>
+
+#include "kernels/device/xqa_block.cuh"
+#include "kernels/launchers.hpp"
+#include "kernels/touch_inputs.hpp"
+#include "kernels/xqa_decode.hpp"
+
+namespace refrain {
+namespace {
+
+template <class Shape>
+__global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __grid_constant__ XqaDecodeArgs args) {
+  extern __shared__ __align__(1024) char shared[];  // xqa_tile.cuh flips bits below 512 of addresses
+  auto& tail = *reinterpret_cast<typename Shape::Tail*>(shared + Shape::kWarps * Shape::kRingBytes);
+  const device::XqaSplit split = device::split_of_block(args);
+  const int group = args.heads / args.pool.kv_heads;
+  if (split.begin == split.end) {
+    const std::int64_t first = std::int64_t{split.slot} * args.heads + std::int64_t{split.kv_head} * group;
+    if (static_cast<int>(threadIdx.x) < group)
+      args.partial_lse[(first + static_cast<int>(threadIdx.x)) * args.partitions + split.partition] = device::kMinusInf;
+    return;
+  }
+  char* own = shared + threadIdx.x / 32 * Shape::kRingBytes;
+  const std::uint32_t ring = device::shared_address(own);
+  device::XqaStream<Shape> stream(args, split, ring);
+#pragma unroll
+  for (int stage = 0; stage < Shape::kStages - 1; ++stage) {
+    if (stage < stream.stages()) stream.load_next(stage);
+    device::commit_copies();
+  }
+  device::load_query<Shape>(args, split, tail);
+  const float scale = args.softmax_scale * *args.k_scale * device::kLog2E;
+  __syncthreads();
+  device::XqaSoftmax<Shape> softmax;
+  if constexpr (Shape::kQStaysShared)
+    device::attend(softmax, stream, split, device::SharedQuery<Shape>{tail}, ring, scale);
+  else
+    device::attend(softmax, stream, split, device::RegisterQuery<Shape>(tail), ring, scale);
+  device::wait_for_copies<0>();
+  __syncwarp();
+  device::publish(softmax, tail, reinterpret_cast<float*>(own), group);
+  __syncthreads();
+  device::add_warps<Shape>(args, split, tail, shared, group);
+}
+
+[[maybe_unused]] bool aligned(const void* data, std::uintptr_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+
+void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
+  assert_pool_shape(args.pool);
+  if (args.keys != nullptr) assert_microblocks(args.pool);
+  assert(args.pool.dim == 64 || args.pool.dim == 128 || args.pool.dim == 256);
+  assert(args.pool.pages * args.pool.page_stride4() <= std::int64_t{1} << 32);
+  assert(args.slots > 0 && args.slots <= args.batch.bucket && args.partitions > 0 && args.partition_tokens > 0);
+  assert(args.heads % args.pool.kv_heads == 0 && args.heads / args.pool.kv_heads <= device::kXqaHeads);
+  assert(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads <= INT32_MAX);
+  // P has the query's dtype and meets V in one MMA; E4M3 becomes fp16, which bf16 queries would leave the range of.
+  assert(args.q_dtype == (args.pool.dtype == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16));
+  assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
+  assert(aligned(args.pool.data, 16) && aligned(args.q, 4) && aligned(args.partials, 16));
+}
+
+template <device::KvFormat kFormat, int kDim>
+void launch(const XqaDecodeArgs& args, cudaStream_t stream) {
+  using Shape = device::XqaShape<kFormat, kDim>;
+  const auto blocks = static_cast<unsigned>(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads);
+  // Not a stream operation, so legal in a capture; should it fail, so does the launch, and the driver reads that.
+  cudaFuncSetAttribute(xqa_decode_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes);
+  xqa_decode_kernel<Shape><<<blocks, Shape::kThreads, Shape::kSharedBytes, stream>>>(args);
+}
+
+template <device::KvFormat kFormat>
+void launch_dim(const XqaDecodeArgs& args, cudaStream_t stream) {
+  if (args.pool.dim == 64) return launch<kFormat, 64>(args, stream);
+  if (args.pool.dim == 128) return launch<kFormat, 128>(args, stream);
+  launch<kFormat, 256>(args, stream);
+}
+
+}  // namespace
+
+void xqa_decode_launch(const XqaDecodeArgs& args, void* stream) {
+  assert_kernel_shape(args);
+  const auto on = static_cast<cudaStream_t>(stream);
+  if (args.pool.dtype == Dtype::fp16) return launch_dim<device::KvFormat::fp16>(args, on);
+  if (args.pool.dtype == Dtype::bf16) return launch_dim<device::KvFormat::bf16>(args, on);
+  launch_dim<device::KvFormat::e4m3>(args, on);
+}
+
+}  // namespace refrain

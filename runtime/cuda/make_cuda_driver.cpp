@@ -1,0 +1,39 @@
+#include "runtime/cuda/make_cuda_driver.hpp"
+
+#include <fmt/format.h>
+
+#include "runtime/cuda/cuda_driver.hpp"
+#include "runtime/cuda/cuda_status.hpp"
+#include "runtime/cuda/probe.hpp"
+
+namespace refrain {
+namespace {
+
+/// The text is CUDA's, e.g. `no CUDA-capable device is detected`.
+std::string reason(const char* what, cudaError_t code) {
+  (void)cudaGetLastError();
+  return fmt::format("{}: {}", what, cudaGetErrorString(code));
+}
+
+}  // namespace
+
+std::string cuda_absent_reason() {
+  int count = 0;
+  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess) return reason("no CUDA device", code);
+  if (count == 0) return "no CUDA device is visible";
+  cudaFuncAttributes attributes{};
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, probe_kernel());
+  return code == cudaSuccess ? "" : reason("this build does not run on the CUDA device", code);
+}
+
+bool cuda_device_present() {
+  return cuda_absent_reason().empty();
+}
+
+std::unique_ptr<Driver> make_cuda_driver() {
+  if (const std::string why = cuda_absent_reason(); !why.empty())
+    throw Error(ErrorKind::driver, "CUDA driver", why, "");
+  return std::make_unique<CudaDriver>();
+}
+
+}  // namespace refrain

@@ -1,0 +1,112 @@
+// Recordings, replay checks and comparisons through the program.
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "runtime/steps/faults.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using namespace refrain::test;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::set<std::string> errors_in(const Json& findings) {
+  std::set<std::string> ids;
+  for (const Json& finding : findings)
+    if (finding.at("severity") == "error") ids.insert(finding.at("rule").get<std::string>());
+  return ids;
+}
+
+std::set<std::string> split(const std::string& list) {
+  std::set<std::string> ids;
+  std::istringstream parts(list);
+  for (std::string id; std::getline(parts, id, ',');) ids.insert(id);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("recordings: the whole fault table gives the same rules from run and from audit of the saved recording") {
+  const std::string file = temporary_file("run.refrain", "");
+  for (const refrain::FaultInfo& fault : refrain::fault_table())
+    for (const char* step : {"grouped_prefill", "xqa_decode"}) {
+      if (!(std::string(step) == "xqa_decode" ? fault.xqa_decode : fault.grouped_prefill)) continue;
+      INFO(fault.name << " on " << step);
+      const Outcome run = refrain_program(std::string("run --context 100 --device host --format json --step ") + step + " --fault " +
+                                          fault.name + " --save-recording " + file);
+      REQUIRE((run.exit_code == 0 || run.exit_code == 1));
+      CHECK(errors_in(Json::parse(run.out).at("audit").at("findings")) == split(fault.rules));
+      const Outcome audit = refrain_program("audit --format json " + file);
+      CHECK(errors_in(Json::parse(audit.out).at("findings")) == split(fault.rules));
+      CHECK(audit.exit_code == (*fault.rules == '\0' ? 0 : 1));
+    }
+}
+
+TEST_CASE("recordings: a clean run's recording is clean, and nothing that it shows is left unchecked") {
+  const std::string file = temporary_file("clean.refrain", "");
+  CHECK(refrain_program("run --step grouped_prefill --context 100 --device host --save-recording " + file).exit_code == 0);
+  const Outcome audit = refrain_program("audit --format json --fail-on note " + file);
+  CHECK(audit.exit_code == 0);
+  const Json json = Json::parse(audit.out);
+  CHECK(json.at("findings").empty());
+  std::set<std::string> unchecked;
+  for (const Json& entry : json.at("not_checked")) unchecked.insert(entry.at("rule").get<std::string>());
+  // A run makes no replay checks; verify does.
+  for (const char* id : {"RF101", "RF102", "RF201", "RF304", "RF308", "RF310", "RF401", "RF501", "RF505"}) {
+    INFO(id);
+    CHECK_FALSE(unchecked.contains(id));
+  }
+}
+
+TEST_CASE("verify: refrain.verify/1 has its fields, and exit 0 for a healthy step") {
+  const Outcome outcome = refrain_program("verify --step xqa_decode --context 41 --device host --format json");
+  CHECK(outcome.exit_code == 0);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json.begin().key() == "schema");
+  CHECK(json.at("schema") == "refrain.verify/1");
+  CHECK(json.at("first_nan_node").is_null());
+  CHECK(json.at("findings").empty());
+  CHECK(json.at("axes").size() > 20);
+  for (const Json& axis : json.at("axes"))
+    for (const char* field : {"name", "fill", "finite", "bit_equal", "max_abs_error"}) CHECK(axis.contains(field));
+}
+
+TEST_CASE("verify: a fault that only numbers show is exit 1, named by its node, and the recording keeps the checks") {
+  const std::string file = temporary_file("verify.refrain", "");
+  const Outcome outcome = refrain_program(
+      "verify --step grouped_prefill --rows 16 --context 401 --device host --fault kernel-zero-off --format json --save-recording " + file);
+  CHECK(outcome.exit_code == 1);
+  const Json json = Json::parse(outcome.out);
+  CHECK(errors_in(json.at("findings")) == std::set<std::string>{"RF901"});
+  CHECK(json.at("first_nan_node") == 3);  // kv_append, plan_grouped, pad_fix, grouped_attention
+  const Outcome audit = refrain_program("audit --format json " + file);
+  CHECK(audit.exit_code == 1);
+  CHECK(errors_in(Json::parse(audit.out).at("findings")) == std::set<std::string>{"RF901"});
+}
+
+TEST_CASE("diff: equal graphs are exit 0, a missing pad_fix is exit 1 and named") {
+  const std::string a = temporary_file("a.json", ""), b = temporary_file("b.json", ""), dot = temporary_file("a.dot", "");
+  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 1 --save-graph " + a).exit_code == 0);
+  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 9 --save-graph " + b).exit_code == 0);
+  CHECK(refrain_program("diff " + a + " " + b).exit_code == 0);
+  (void)refrain_program("run --step grouped_prefill --context 64 --device host --fault pad-fix-off --save-graph " + b);
+  const Outcome differs = refrain_program("diff " + a + " " + b);
+  CHECK(differs.exit_code == 1);
+  CHECK(differs.out.find("- node 2 (pad_fix)") != std::string::npos);
+  const Json json = Json::parse(refrain_program("diff --format json " + a + " " + b).out);
+  CHECK(json.begin().key() == "schema");
+  CHECK(json.at("equal") == false);
+  CHECK(json.at("nodes").at("removed").size() == 1);
+  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --save-graph " + dot).exit_code == 0);
+  CHECK(read_text(dot).starts_with("digraph dot {"));
+}
+
+TEST_CASE("doctor: one line a part, and what a missing one disables") {
+  const Outcome outcome = refrain_program("doctor");
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.find("host driver") != std::string::npos);
+  CHECK(outcome.out.find("GPU") != std::string::npos);
+  CHECK(Json::parse(refrain_program("doctor --format json").out).at("parts").size() >= 5);
+}

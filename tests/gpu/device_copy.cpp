@@ -1,0 +1,165 @@
+#include "tests/gpu/device_copy.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "tests/catch.hpp"
+
+namespace refrain::test {
+namespace {
+
+constexpr std::size_t kGuard = 1024;
+constexpr int kGuardByte = 0xC3;
+
+template <class T>
+void move(const DeviceCopy& copy, T*& pointer) {
+  pointer = copy.at(pointer);
+}
+
+}  // namespace
+
+void require_success(int code, const char* what) {
+  INFO(what << ": " << cudaGetErrorString(static_cast<cudaError_t>(code)));
+  REQUIRE(code == 0);
+}
+
+DeviceCopy::DeviceCopy(const Memory& memory) {
+  const Memory::Photo photo = memory.photo();
+  for (std::size_t i = 0; i < photo.size(); ++i) {
+    void* whole = nullptr;
+    require_success(cudaMalloc(&whole, photo[i].size() + 2 * kGuard), "cudaMalloc");
+    require_success(cudaMemset(whole, kGuardByte, photo[i].size() + 2 * kGuard), "cudaMemset");
+    blocks_.push_back({memory.address(i, 0), photo[i].size(), static_cast<std::byte*>(whole) + kGuard});
+  }
+  upload(photo);
+}
+
+DeviceCopy::~DeviceCopy() {
+  for (const Block& block : blocks_) cudaFree(block.device - kGuard);
+}
+
+void DeviceCopy::upload(const Memory::Photo& photo) {
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    require_success(cudaMemcpy(blocks_[i].device, photo[i].data(), blocks_[i].bytes, cudaMemcpyHostToDevice),
+                    "cudaMemcpy to the device");
+}
+
+Memory::Photo DeviceCopy::download() const {
+  Memory::Photo photo;
+  for (const Block& block : blocks_) {
+    std::vector<std::byte> whole(block.bytes + 2 * kGuard);
+    require_success(cudaMemcpy(whole.data(), block.device - kGuard, whole.size(), cudaMemcpyDeviceToHost),
+                    "cudaMemcpy from the device");
+    const auto intact = [](std::byte byte) { return byte == std::byte{kGuardByte}; };
+    const auto first = whole.begin() + kGuard, last = whole.end() - kGuard;
+    INFO("block " << photo.size());
+    REQUIRE(std::all_of(whole.begin(), first, intact));
+    REQUIRE(std::all_of(last, whole.end(), intact));
+    photo.emplace_back(first, last);
+  }
+  return photo;
+}
+
+std::byte* DeviceCopy::translate(Address host) const {
+  if (host == 0) return nullptr;
+  for (const Block& block : blocks_)
+    if (host >= block.host && host < block.host + std::max<std::size_t>(block.bytes, 1))
+      return block.device + (host - block.host);
+  FAIL("a pointer outside the copied memory");
+  return nullptr;
+}
+
+BatchView on_device(const DeviceCopy& copy, BatchView batch) {
+  move(copy, batch.rows);
+  move(copy, batch.token_to_req);
+  move(copy, batch.query_pos);
+  move(copy, batch.seq_len);
+  move(copy, batch.page_table);
+  return batch;
+}
+
+KvPoolView on_device(const DeviceCopy& copy, KvPoolView pool) {
+  move(copy, pool.data);
+  return pool;
+}
+
+KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args) {
+  args.pool = on_device(copy, args.pool);
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.k);
+  move(copy, args.v);
+  move(copy, args.k_scale);
+  move(copy, args.v_scale);
+  return args;
+}
+
+PlanGroupedArgs on_device(const DeviceCopy& copy, PlanGroupedArgs args) {
+  args.pool = on_device(copy, args.pool);
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.selected);
+  move(copy, args.microblocks);
+  move(copy, args.masks);
+  move(copy, args.tokens);
+  return args;
+}
+
+PadFixArgs on_device(const DeviceCopy& copy, PadFixArgs args) {
+  move(copy, args.microblocks);
+  move(copy, args.masks);
+  return args;
+}
+
+GroupedAttentionArgs on_device(const DeviceCopy& copy, GroupedAttentionArgs args) {
+  args.pool = on_device(copy, args.pool);
+  move(copy, args.q);
+  move(copy, args.microblocks);
+  move(copy, args.masks);
+  move(copy, args.tokens);
+  move(copy, args.k_scale);
+  move(copy, args.v_scale);
+  move(copy, args.out);
+  move(copy, args.lse);
+  return args;
+}
+
+PlanXqaArgs on_device(const DeviceCopy& copy, PlanXqaArgs args) {
+  args.pool = on_device(copy, args.pool);
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.selected);
+  move(copy, args.keys);
+  move(copy, args.slot_rows);
+  move(copy, args.lengths);
+  move(copy, args.active_partitions);
+  move(copy, args.counters);
+  return args;
+}
+
+XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args) {
+  args.pool = on_device(copy, args.pool);
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.q);
+  move(copy, args.keys);
+  move(copy, args.slot_rows);
+  move(copy, args.lengths);
+  move(copy, args.active_partitions);
+  move(copy, args.k_scale);
+  move(copy, args.v_scale);
+  move(copy, args.partials);
+  move(copy, args.partial_lse);
+  move(copy, args.counters);
+  return args;
+}
+
+MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args) {
+  move(copy, args.partials);
+  move(copy, args.partial_lse);
+  move(copy, args.counters);
+  move(copy, args.slot_rows);
+  move(copy, args.lengths);
+  move(copy, args.out);
+  move(copy, args.lse);
+  return args;
+}
+
+}  // namespace refrain::test

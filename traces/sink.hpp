@@ -1,0 +1,57 @@
+// Where a reader puts what it reads: one record at a time, copied at the
+// boundary, so that no reader holds a whole file. A reader calls header first and
+// once, then the records in the order of the file, then end once. Strings and
+// views are valid during the call only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graphs/graph.hpp"
+#include "traces/timeline.hpp"
+
+namespace refrain {
+
+/// The machine that a recording was made on, in the words of its driver.
+struct DeviceLine {
+  std::string kind;    ///< `host` or `cuda`
+  std::string device;  ///< a name for people
+  std::string driver, toolkit;
+};
+
+struct RecordingHeader {
+  std::string name;  ///< what was run
+  DeviceLine device;
+};
+
+/// The call after which a graph was seen, and the handle that the calls know it by.
+struct GraphTie {
+  std::uint64_t sequence = 0;
+  std::uint64_t handle = 0;
+};
+
+/// The string ids inside the events are not set: the texts stand beside them. A sink does not throw Error: a reader
+/// would take it for a bad record.
+struct RecordSink {
+  RecordSink() = default;
+  RecordSink(const RecordSink&) = delete;
+  RecordSink& operator=(const RecordSink&) = delete;
+  virtual ~RecordSink() = default;
+
+  virtual void header(const RecordingHeader& header) = 0;
+  virtual void call(const ApiEvent& event, std::string_view detail) = 0;
+  virtual void range(const RangeEvent& event, std::string_view name) = 0;
+  virtual void buffer(const Buffer& buffer) = 0;
+  /// Without a tie, no call of the timeline is known to have made the graph.
+  virtual void graph(Graph&& graph, std::optional<GraphTie> tie) = 0;
+  virtual void check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
+                     std::string_view fill) = 0;
+  /// One place that could not be read; the sink counts them by name.
+  virtual void problem(const ReadProblem& problem) = 0;
+  /// `complete`: everything that the writer meant to write was read.
+  virtual void end(bool complete) = 0;
+};
+
+}  // namespace refrain

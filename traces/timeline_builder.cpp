@@ -1,0 +1,78 @@
+#include "traces/timeline_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain {
+namespace {
+
+/// Stable, so that records without a number keep the order of the file.
+template <class Event, class Key>
+void sort_by(std::vector<Event>& events, Key key) {
+  const auto before = [&](const Event& a, const Event& b) { return key(a) < key(b); };
+  if (!std::is_sorted(events.begin(), events.end(), before)) std::stable_sort(events.begin(), events.end(), before);
+}
+
+}  // namespace
+
+void TimelineBuilder::header(const RecordingHeader& header) {
+  recording_.name = header.name;
+  recording_.has_timeline = true;
+  recording_.timeline.complete = false;
+  device_ = header.device;
+}
+
+void TimelineBuilder::call(const ApiEvent& event, std::string_view detail) {
+  recording_.timeline.calls.push_back(event);
+  recording_.timeline.calls.back().detail = names_.id(detail);
+}
+
+void TimelineBuilder::range(const RangeEvent& event, std::string_view name) {
+  recording_.timeline.ranges.push_back(event);
+  recording_.timeline.ranges.back().name = names_.id(name);
+}
+
+void TimelineBuilder::buffer(const Buffer& buffer) {
+  recording_.timeline.buffers.push_back({buffer});
+}
+
+void TimelineBuilder::graph(Graph&& graph, std::optional<GraphTie> tie) {
+  if (tie)
+    recording_.timeline.graphs.push_back(
+        {tie->sequence, tie->handle, static_cast<std::uint32_t>(recording_.graphs.size())});
+  recording_.graphs.push_back(std::move(graph));
+}
+
+void TimelineBuilder::check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
+                            std::string_view fill) {
+  ReplayCheck& kept = recording_.timeline.checks.emplace_back(check);
+  kept.graph = names_.id(graph);
+  kept.axis = names_.id(axis);
+  kept.fill = names_.id(fill);
+}
+
+void TimelineBuilder::problem(const ReadProblem& problem) {
+  auto& problems = recording_.timeline.problems;
+  const auto known =
+      std::find_if(problems.begin(), problems.end(), [&](const ReadProblem& p) { return p.name == problem.name; });
+  if (known == problems.end())
+    problems.push_back(problem);
+  else
+    known->count += problem.count;
+}
+
+void TimelineBuilder::end(bool complete) {
+  Timeline& timeline = recording_.timeline;
+  timeline.complete = complete;
+  sort_by(timeline.calls, [](const ApiEvent& e) { return e.sequence; });
+  sort_by(timeline.ranges, [](const RangeEvent& e) { return e.last; });
+  sort_by(timeline.buffers, [](const BufferEvent& e) { return e.buffer.born.value_or(0); });
+  sort_by(timeline.graphs, [](const GraphEvent& e) { return e.sequence; });
+  sort_by(timeline.checks, [](const ReplayCheck& e) { return e.sequence; });
+}
+
+Recording TimelineBuilder::take() {
+  return std::move(recording_);
+}
+
+}  // namespace refrain

@@ -1,0 +1,32 @@
+// The sink that makes a Recording. It interns names, counts problems by their
+// name and brings the records into sequence order, since threads may have written
+// theirs out of it. It judges nothing.
+#pragma once
+
+#include "traces/recording.hpp"
+#include "traces/sink.hpp"
+
+namespace refrain {
+
+class TimelineBuilder final : public RecordSink {
+ public:
+  void header(const RecordingHeader& header) override;
+  void call(const ApiEvent& event, std::string_view detail) override;
+  void range(const RangeEvent& event, std::string_view name) override;
+  void buffer(const Buffer& buffer) override;
+  void graph(Graph&& graph, std::optional<GraphTie> tie) override;
+  void check(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) override;
+  void problem(const ReadProblem& problem) override;
+  void end(bool complete) override;
+
+  [[nodiscard]] const DeviceLine& device() const noexcept { return device_; }
+  /// What was read; its name is the header's. Once, after end.
+  [[nodiscard]] Recording take();
+
+ private:
+  Recording recording_;
+  Interner names_{recording_.timeline};
+  DeviceLine device_;
+};
+
+}  // namespace refrain

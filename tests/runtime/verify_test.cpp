@@ -76,7 +76,7 @@ TEST_CASE("verify: healthy steps are clean over every axis, KV type, page size a
 TEST_CASE("verify: healthy steps are clean at full selection") {
   for (const StepKind step : {StepKind::grouped, StepKind::xqa})
     for (const Dtype kv : {Dtype::e4m3, Dtype::fp16, Dtype::bf16})
-      for (const std::int32_t page : {4, 64})
+      for (const std::int32_t page : {4, 16, 32, 64})
         for (const std::int32_t context : {2048, 2051}) {
           StepOptions options = with(step, {}, context);
           options.kv = kv;

@@ -90,6 +90,8 @@ bool is_async_copy(Api api) noexcept {
   }
 }
 
-bool is_query(Api api) noexcept { return api == Api::stream_query || api == Api::event_query; }
+bool is_query(Api api) noexcept {
+  return api == Api::stream_query || api == Api::event_query;
+}
 
 }  // namespace refrain

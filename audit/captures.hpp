@@ -15,10 +15,10 @@ struct CaptureWindow {
   std::uint32_t id = 0;
   std::uint32_t thread = 0, stream = 0;
   CaptureMode mode = CaptureMode::global;
-  const ApiEvent* begin = nullptr;     ///< null when the recording began inside the capture
-  const ApiEvent* end = nullptr;       ///< null when it was never ended
-  std::vector<const ApiEvent*> calls;  ///< by any thread, begin and end included, in order
-  const ApiEvent* violation = nullptr; ///< the first call that invalidated it, or its end when that failed by itself
+  const ApiEvent* begin = nullptr;      ///< null when the recording began inside the capture
+  const ApiEvent* end = nullptr;        ///< null when it was never ended
+  std::vector<const ApiEvent*> calls;   ///< by any thread, begin and end included, in order
+  const ApiEvent* violation = nullptr;  ///< the first call that invalidated it, or its end when that failed by itself
 
   /// The calls after the violation that came back 901.
   [[nodiscard]] std::size_t consequences() const;
@@ -28,18 +28,19 @@ struct CaptureWindow {
 
 /// What kind of fault broke a capture; each has one rule.
 enum class ViolationKind : std::uint8_t {
-  sync,          ///< RF101: a host sync or query by the capturing thread
-  allocation,    ///< RF201: an allocation or free by the capturing thread
-  legacy_stream, ///< RF504: 906, work on the legacy stream beside a blocking capture stream
-  cross_thread,  ///< RF503: any refused call of another thread
-  module_load,   ///< RF506
-  other,         ///< RF505: unjoined, isolation, merge, nested launch, wrong thread ...
+  sync,           ///< RF101: a host sync or query by the capturing thread
+  allocation,     ///< RF201: an allocation or free by the capturing thread
+  legacy_stream,  ///< RF504: 906, work on the legacy stream beside a blocking capture stream
+  cross_thread,   ///< RF503: any refused call of another thread
+  module_load,    ///< RF506
+  other,          ///< RF505: unjoined, isolation, merge, nested launch, wrong thread ...
 };
 [[nodiscard]] ViolationKind kind_of(const CaptureWindow& window);
 
-[[nodiscard]] bool is_launch(Api api) noexcept;      ///< kernels, first-use ones too, and host functions
-[[nodiscard]] bool is_blocking_copy(Api api) noexcept;  ///< cudaMemcpy, cudaMemcpyToSymbol, cudaMemset: synchronous forms
+[[nodiscard]] bool is_launch(Api api) noexcept;  ///< kernels, first-use ones too, and host functions
+[[nodiscard]] bool is_blocking_copy(
+    Api api) noexcept;  ///< cudaMemcpy, cudaMemcpyToSymbol, cudaMemset: synchronous forms
 [[nodiscard]] bool is_async_copy(Api api) noexcept;
-[[nodiscard]] bool is_query(Api api) noexcept;       ///< cudaStreamQuery, cudaEventQuery
+[[nodiscard]] bool is_query(Api api) noexcept;  ///< cudaStreamQuery, cudaEventQuery
 
 }  // namespace refrain

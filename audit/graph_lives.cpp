@@ -1,5 +1,6 @@
 #include "audit/graph_lives.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "audit/captures.hpp"
@@ -67,7 +68,8 @@ class Follower {
     switch (call.api) {
       case Api::graph_instantiate: instantiate(call); break;
       case Api::graph_launch:
-        if (ExecLife* exec = exec_of(call.object); exec != nullptr && ran_at_once(call)) exec->launches.push_back(&call);
+        if (ExecLife* exec = exec_of(call.object); exec != nullptr && ran_at_once(call))
+          exec->launches.push_back(&call);
         break;
       case Api::graph_exec_destroy: retire(call, false); break;
       case Api::graph_exec_update: retire(call, true); break;
@@ -105,23 +107,25 @@ class Follower {
   const Timeline& timeline_;
   std::vector<GraphLife> lives_;
   std::unordered_map<std::uint64_t, std::vector<Tie>> ties_;
-  std::unordered_map<std::uint64_t, std::uint32_t> graphs_;                           // handle -> graph
-  std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::size_t>> execs_;    // handle -> graph, exec
-  std::unordered_map<std::uint32_t, std::uint64_t> begun_;                            // capture -> sequence
+  std::unordered_map<std::uint64_t, std::uint32_t> graphs_;                         // handle -> graph
+  std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::size_t>> execs_;  // handle -> graph, exec
+  std::unordered_map<std::uint32_t, std::uint64_t> begun_;                          // capture -> sequence
 };
 
 }  // namespace
 
-std::vector<GraphLife> lives_of(const Recording& recording) { return Follower(recording).run(); }
+std::vector<GraphLife> lives_of(const Recording& recording) {
+  return Follower(recording).run();
+}
 
 RunAfter run_after(const GraphLife& life, std::uint64_t sequence) {
   RunAfter after;
   for (const ExecLife& exec : life.execs) {
-    for (const ApiEvent* launch : exec.launches) {
-      if (launch->sequence <= sequence) continue;
-      ++after.launches;
-      if (after.first == nullptr || launch->sequence < after.first->sequence) after.first = launch;
-    }
+    const auto first = std::upper_bound(exec.launches.begin(), exec.launches.end(), sequence,
+                                        [](std::uint64_t s, const ApiEvent* launch) { return s < launch->sequence; });
+    after.launches += static_cast<std::uint64_t>(exec.launches.end() - first);
+    if (first != exec.launches.end() && (after.first == nullptr || (*first)->sequence < after.first->sequence))
+      after.first = *first;
     if (!exec.gone) after.exposed = true;
   }
   if (life.execs.empty() && !life.destroyed) after.exposed = true;

@@ -14,8 +14,8 @@
 namespace refrain {
 
 struct ExecLife {
-  std::uint64_t made = 0;               ///< sequence of its instantiation
-  std::optional<std::uint64_t> gone;    ///< destroyed, or updated from another graph; absent: alive at the end
+  std::uint64_t made = 0;                 ///< sequence of its instantiation
+  std::optional<std::uint64_t> gone;      ///< destroyed, or updated from another graph; absent: alive at the end
   std::vector<const ApiEvent*> launches;  ///< those that came back 0, in order
 };
 
@@ -25,15 +25,15 @@ struct GraphLife {
   std::uint64_t captured = 0;              ///< of the end of its capture, else of the record that ties it
   std::uint32_t capture = 0;               ///< the capture that it came of; 0 = not seen
   std::optional<std::uint64_t> destroyed;  ///< the graph itself; its execs live on
-  bool updated = false;  ///< an exec was updated: from then on no record says which graph it runs
+  bool updated = false;                    ///< an exec was updated: from then on no record says which graph it runs
   std::vector<ExecLife> execs;
 };
 
 /// How a graph can still run after a moment of its timeline.
 struct RunAfter {
-  std::uint64_t launches = 0;                ///< since
-  const ApiEvent* first = nullptr;           ///< of these
-  bool exposed = false;                      ///< none yet, but one may come
+  std::uint64_t launches = 0;       ///< since
+  const ApiEvent* first = nullptr;  ///< of these
+  bool exposed = false;             ///< none yet, but one may come
   [[nodiscard]] bool matters() const noexcept { return launches > 0 || exposed; }
 };
 

@@ -45,7 +45,8 @@ constexpr Rule kRules[] = {
          "it; a replay reads what lies at that address by then, which for a stack variable or a freed list is "
          "anything. In a step outside a graph such a copy, and any blocking one, makes the host wait; the sync that "
          "follows it is the same cause.",
-     .fix = "Use pinned memory that lives as long as the graph, and asynchronous copies, or keep the data on the device.",
+     .fix =
+         "Use pinned memory that lives as long as the graph, and asynchronous copies, or keep the data on the device.",
      .check = check_rf103},
     {.id = "RF104",
      .name = "poll-storm",
@@ -135,10 +136,12 @@ constexpr Rule kRules[] = {
      .name = "workspace-grown",
      .summary = "A workspace grew after the capture, and the graph names the old memory.",
      .severity = Severity::error,
-     .evidence = "a graph with kernel arguments or contracts, and buffers with names, roles and when they were born and died",
+     .evidence =
+         "a graph with kernel arguments or contracts, and buffers with names, roles and when they were born and died",
      .explanation =
-         "A later, larger batch made the framework free the workspace and allocate a larger one of the same name. Every "
-         "graph that was captured before keeps the old address. Rules RF401 and RF402 leave such a buffer to this one.",
+         "A later, larger batch made the framework free the workspace and allocate a larger one of the same name. "
+         "Every graph that was captured before keeps the old address. Rules RF401 and RF402 leave such a buffer to "
+         "this one.",
      .fix = "Size workspaces for the largest shape before the first capture.",
      .check = check_rf206},
     {.id = "RF208",
@@ -230,8 +233,9 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = kContracts,
      .explanation =
-         "Rows past the real ones, or rows that a kernel skips, keep what an earlier replay wrote or what the memory held. "
-         "A reduction over all rows spreads it. A write through an index may miss a byte and does not count.",
+         "Rows past the real ones, or rows that a kernel skips, keep what an earlier replay wrote or what the "
+         "memory held. A reduction over all rows spreads it. A write through an index may miss a byte and does not "
+         "count.",
      .fix = "Write every row of the bucket on every replay.",
      .check = check_rf308},
     {.id = "RF310",
@@ -240,8 +244,8 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = "a graph whose nodes have contracts and whose KV pool says which bytes are reserved",
      .explanation =
-         "Padding points at the null block, so every padded row reads it. Pad rows with slot 0 write there, and from then "
-         "on it holds numbers, or NaN, of some request.",
+         "Padding points at the null block, so every padded row reads it. Pad rows with slot 0 write there, and "
+         "from then on it holds numbers, or NaN, of some request.",
      .fix = "Give pad rows a slot that is skipped, and let no kernel write the reserved bytes.",
      .check = check_rf310},
     {.id = "RF311",
@@ -250,8 +254,8 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = "a graph with contracts and entry facts, or with a recording of the copies before its launches",
      .explanation =
-         "The host writes the real rows of a static input, and the graph reads all rows of the bucket: those behind keep "
-         "positions, slots or ids of an earlier, larger step.",
+         "The host writes the real rows of a static input, and the graph reads all rows of the bucket: those "
+         "behind keep positions, slots or ids of an earlier, larger step.",
      .fix = "Write the whole padded range before every launch.",
      .check = check_rf311},
     // 4: pointers.
@@ -261,9 +265,10 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = "a graph with kernel arguments or contracts, and when its buffers were born and died",
      .explanation =
-         "A graph keeps the addresses of capture time. A workspace that grew, or a tensor that was dropped, leaves the "
-         "graph with an address that nothing backs. Arguments are searched for pointers word by word, inside "
-         "structs too.",
+         "A graph keeps the addresses of capture time. A tensor that was dropped, or a workspace that another "
+         "owner freed, leaves it with an address that nothing backs. Arguments are searched for pointers word by "
+         "word, inside structs too. Where a recording shows the launches, a death counts when a launch came after "
+         "it or still can: a graph exec that was destroyed or updated without one is no finding.",
      .fix = "Keep the buffer while a graph names it, or capture again.",
      .check = check_rf401},
     {.id = "RF402",
@@ -305,8 +310,8 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = "a graph with contracts, copies or fills, and the sizes of its buffers",
      .explanation =
-         "The range of an access, a copy or a fill ends after its buffer does. In an arena or a pool the bytes behind it "
-         "belong to another buffer, so that no sanitizer sees it.",
+         "The range of an access, a copy or a fill ends after its buffer does. In an arena or a pool the bytes "
+         "behind it belong to another buffer, so that no sanitizer sees it.",
      .fix = "Size the buffer for the bucket, or bound the node by the buffer.",
      .check = check_rf408},
     {.id = "RF409",
@@ -404,7 +409,7 @@ constexpr Rule kRules[] = {
      .evidence = kGraph,
      .explanation =
          "The capture saw no work. It was launched on a stream that was not being captured, ran once, and no replay "
-         "will run it again.",
+         "will run it again. Where the recording shows those calls, rules RF501, RF502 and RF504 report them instead.",
      .fix = "Launch the work on the capturing stream.",
      .check = check_rf605},
     {.id = "RF606",
@@ -443,8 +448,7 @@ constexpr Rule kRules[] = {
      .summary = "Two replays of the same inputs give different bits.",
      .severity = Severity::error,
      .evidence = "replay checks, as refrain verify writes them",
-     .explanation =
-         "State that one replay leaves to the next, a race, or floating-point atomics.",
+     .explanation = "State that one replay leaves to the next, a race, or floating-point atomics.",
      .fix = "Zero in the graph what the graph accumulates, and order the nodes that share bytes.",
      .check = check_rf903},
     {.id = "RF904",

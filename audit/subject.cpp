@@ -31,7 +31,8 @@ SubjectView::SubjectView(const Subject& subject) : subject_(&subject) {
   }
 }
 
-void SubjectView::add(const Recording& recording, const Graph& graph, std::string path, std::optional<NodeKind> parent) {
+void SubjectView::add(const Recording& recording, const Graph& graph, std::string path,
+                      std::optional<NodeKind> parent) {
   graphs_.emplace_back(recording, graph, path, parent);
   for (NodeId node = 0; node < graph.nodes.size(); ++node) {
     const auto& bodies = graph.nodes[node].bodies;

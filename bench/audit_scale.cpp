@@ -9,8 +9,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "audit/audit.hpp"
+#include "bench/result.hpp"
 #include "graphs/error.hpp"
 
 namespace refrain {
@@ -132,22 +131,6 @@ nlohmann::ordered_json measure(NodeId nodes, std::uint64_t runs) {
           {"limited_by", "one core: allocations and cache misses of the sweeps over nodes and accesses"}};
 }
 
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name"))
-      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return "unknown";
-}
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[sizeof "2000-01-01"] = {};
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return std::strftime(text, sizeof text, "%Y-%m-%d", &utc) > 0 ? text : "unknown";
-}
-
 std::uint64_t number(std::string_view text, const std::string& option, std::uint64_t least) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -196,18 +179,12 @@ void run(const Options& options) {
   const nlohmann::ordered_json json = {
       {"schema", "refrain.bench/1"},
       {"topic", "audit-scale"},
-      {"machine", {{"cpu", cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
+      {"machine", {{"cpu", bench::cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
       {"commit", options.commit.empty() ? "unknown" : options.commit},
       {"command", options.command},
-      {"date", today()},
+      {"date", bench::today()},
       {"rows", rows}};
-  const std::string text = json.dump(2) + "\n";
-  if (options.out.empty()) {
-    std::cout << text;
-    return;
-  }
-  std::ofstream file(options.out);
-  if (!(file << text << std::flush)) throw Error(ErrorKind::input, "write", "the file can't be written", options.out);
+  bench::write_result(json, options.out);
 }
 
 }  // namespace

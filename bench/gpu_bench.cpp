@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -37,27 +35,10 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// The rest of the first line of `path` that holds `word`, behind `mark`.
-std::string line_of(const char* path, std::string_view word, std::string_view mark) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (line.find(word) != std::string::npos)
-      if (const auto at = line.find(mark); at != std::string::npos) return line.substr(at + mark.size());
-  return "unknown";
-}
-
 /// "580.65.06" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build ...".
 std::string driver_version() {
   const std::string line = line_of("/proc/driver/nvidia/version", "NVRM version", "  ");
   return line.substr(0, line.find(' '));
-}
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[sizeof "2000-01-01"] = {};
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return std::strftime(text, sizeof text, "%Y-%m-%d", &utc) > 0 ? text : "unknown";
 }
 
 nlohmann::ordered_json machine() {
@@ -68,7 +49,7 @@ nlohmann::ordered_json machine() {
   return {{"gpu", properties.name},
           {"driver", driver_version()},
           {"cuda", fmt::format("{}.{}", runtime / 1000, runtime % 1000 / 10)},
-          {"cpu", line_of("/proc/cpuinfo", "model name", ": ")},
+          {"cpu", cpu_name()},
           {"cores", std::thread::hardware_concurrency()}};
 }
 
@@ -121,11 +102,6 @@ CapturedGraph::CapturedGraph(const Stream& stream, const std::function<void(cuda
 
 CapturedGraph::~CapturedGraph() {
   cudaGraphExecDestroy(exec_);
-}
-
-Times times_of(std::vector<double> samples_us) {
-  std::sort(samples_us.begin(), samples_us.end());
-  return {samples_us[samples_us.size() / 2], samples_us.front(), samples_us.back()};
 }
 
 double replay_us(const Stream& stream, const CapturedGraph& graph, int parts) {
@@ -197,13 +173,7 @@ nlohmann::ordered_json frame(const std::string& topic, const Options& options, d
 }
 
 void write(const nlohmann::ordered_json& json, const Options& options) {
-  const std::string text = json.dump(2) + "\n";
-  if (options.out.empty()) {
-    std::cout << text;
-    return;
-  }
-  std::ofstream file(options.out);
-  if (!(file << text << std::flush)) throw Error(ErrorKind::input, "write", "the file can't be written", options.out);
+  write_result(json, options.out);
 }
 
 int no_device() {

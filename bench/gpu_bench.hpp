@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/result.hpp"
 #include "graphs/contract.hpp"
 
 namespace refrain::bench {
@@ -77,11 +78,6 @@ class CapturedGraph {
  private:
   cudaGraphExec_t exec_ = nullptr;
 };
-
-struct Times {
-  double median_us = 0, min_us = 0, max_us = 0;
-};
-[[nodiscard]] Times times_of(std::vector<double> samples_us);
 
 /// One replay's device time over `parts`, the repetitions inside the graph; the clock starts on a busy stream.
 [[nodiscard]] double replay_us(const Stream& stream, const CapturedGraph& graph, int parts);

@@ -23,7 +23,8 @@ struct DiffFlags {
 Graph load_one(const std::string& file) {
   Recording recording = load_recording(file);
   if (recording.graphs.size() != 1)
-    throw Error(ErrorKind::input, "graphs", fmt::format("expected one graph to compare, found {}", recording.graphs.size()), file);
+    throw Error(ErrorKind::input, "graphs",
+                fmt::format("expected one graph to compare, found {}", recording.graphs.size()), file);
   return std::move(recording.graphs.front());
 }
 
@@ -35,7 +36,8 @@ Json names(const Graph& graph, const std::vector<NodeId>& nodes) {
 
 Json edges(const std::vector<EdgeRef>& refs) {
   Json list = Json::array();
-  for (const EdgeRef& edge : refs) list.push_back({{"from", edge.from}, {"to", edge.to}, {"kind", to_string(edge.kind)}});
+  for (const EdgeRef& edge : refs)
+    list.push_back({{"from", edge.from}, {"to", edge.to}, {"kind", to_string(edge.kind)}});
   return list;
 }
 
@@ -43,13 +45,14 @@ std::string diff_json(const DiffFlags& flags, const Graph& a, const Graph& b, co
   Json changed = Json::array();
   for (const NodeChange& change : diff.changed)
     changed.push_back({{"a", change.a}, {"b", change.b}, {"name", describe(a, change.a)}, {"what", change.what}});
-  const Json json{{"schema", "refrain.diff/1"},
-                  {"a", flags.a},
-                  {"b", flags.b},
-                  {"equal", diff.empty()},
-                  {"nodes", {{"removed", names(a, diff.removed)}, {"added", names(b, diff.added)}, {"changed", changed}}},
-                  {"edges", {{"removed", edges(diff.edges_removed)}, {"added", edges(diff.edges_added)}}},
-                  {"bodies", diff.bodies}};
+  const Json json{
+      {"schema", "refrain.diff/1"},
+      {"a", flags.a},
+      {"b", flags.b},
+      {"equal", diff.empty()},
+      {"nodes", {{"removed", names(a, diff.removed)}, {"added", names(b, diff.added)}, {"changed", changed}}},
+      {"edges", {{"removed", edges(diff.edges_removed)}, {"added", edges(diff.edges_added)}}},
+      {"bodies", diff.bodies}};
   return json.dump(2) + "\n";
 }
 
@@ -60,8 +63,10 @@ std::string diff_text(const Graph& a, const Graph& b, const GraphDiff& diff) {
   for (const NodeId node : diff.removed) text += fmt::format("- {}\n", describe(a, node));
   for (const NodeId node : diff.added) text += fmt::format("+ {}\n", describe(b, node));
   for (const NodeChange& change : diff.changed) text += fmt::format("~ {}: {}\n", describe(a, change.a), change.what);
-  for (const EdgeRef& e : diff.edges_removed) text += fmt::format("- edge {} -> {}\n", describe(a, e.from), describe(a, e.to));
-  for (const EdgeRef& e : diff.edges_added) text += fmt::format("+ edge {} -> {}\n", describe(b, e.from), describe(b, e.to));
+  for (const EdgeRef& e : diff.edges_removed)
+    text += fmt::format("- edge {} -> {}\n", describe(a, e.from), describe(a, e.to));
+  for (const EdgeRef& e : diff.edges_added)
+    text += fmt::format("+ edge {} -> {}\n", describe(b, e.from), describe(b, e.to));
   for (const std::string& line : diff.bodies) text += fmt::format("~ {}\n", line);
   return text;
 }

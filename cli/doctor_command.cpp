@@ -31,7 +31,8 @@ std::vector<Finding> examine() {
   const int json[] = {NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH};
   return {
       {"host driver", true, "captures and replays with host twins", ""},
-      {"CUDA build", cuda.built, cuda.built ? "compiled in" : "this build has no CUDA parts", "run and verify --device cuda"},
+      {"CUDA build", cuda.built, cuda.built ? "compiled in" : "this build has no CUDA parts",
+       "run and verify --device cuda"},
       {"GPU", cuda.present, cuda.detail, "run and verify --device cuda"},
       {"zlib", true, zlibVersion(), ""},
       {"nlohmann-json", true, fmt::format("{}.{}.{}", json[0], json[1], json[2]), ""},
@@ -44,7 +45,8 @@ int run(const DoctorFlags& flags) {
   if (flags.format == Format::json) {
     Json list = Json::array();
     for (const Finding& f : found)
-      list.push_back({{"name", f.name}, {"there", f.there}, {"detail", f.detail}, {"disables", f.there ? "" : f.disables}});
+      list.push_back(
+          {{"name", f.name}, {"there", f.there}, {"detail", f.detail}, {"disables", f.there ? "" : f.disables}});
     fmt::print("{}\n", Json{{"schema", "refrain.doctor/1"}, {"parts", list}}.dump(2));
     return kExitClean;
   }

@@ -67,8 +67,10 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--replays", flags->options.replays, "how often the graph is launched (3)");
   app.add_option("--poison", flags->options.poison, "none, null-block, random-page0 or all")
       ->transform(CLI::CheckedTransformer(kPoisons).description(""));
-  app.add_flag("--list-faults", flags->list_faults, "the named bugs, the steps that they fit, the rules that catch them");
-  app.add_option("--save-graph", flags->save_graph, "write the captured graph: refrain.graph/1, or a DOT dump for a name that ends in .dot");
+  app.add_flag("--list-faults", flags->list_faults,
+               "the named bugs, the steps that they fit, the rules that catch them");
+  app.add_option("--save-graph", flags->save_graph,
+                 "write the captured graph: refrain.graph/1, or a DOT dump for a name that ends in .dot");
   app.add_option("--save-recording", flags->save_recording, "write what was judged as refrain.recording/1");
   add_format(app, flags->format);
   return [flags] { return run(*flags); };

@@ -66,8 +66,10 @@ std::string run_text(const RunResult& result) {
                         result.graph->edges.size(), fingerprint(*result.graph));
   else
     text += fmt::format("captured  nothing: {}\n", result.refused);
-  if (result.replay) text += replay_text(*result.replay);
-  else if (result.graph) text += fmt::format("replayed  not at all: {}\n", result.refused);
+  if (result.replay)
+    text += replay_text(*result.replay);
+  else if (result.graph)
+    text += fmt::format("replayed  not at all: {}\n", result.refused);
   return text + "\n" + report_text(result.audit);
 }
 

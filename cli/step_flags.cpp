@@ -20,7 +20,8 @@ StepOptions StepFlags::parsed() const {
   for (const std::string& name : faults) {
     const FaultInfo* fault = find_fault(name);
     if (fault == nullptr)
-      throw Error(ErrorKind::usage, fmt::format("--fault {}", name), "no such fault; see refrain run --list-faults", "");
+      throw Error(ErrorKind::usage, fmt::format("--fault {}", name), "no such fault; see refrain run --list-faults",
+                  "");
     step.faults.add(fault->fault);
   }
   return step;
@@ -32,7 +33,8 @@ void add_step_flags(CLI::App& app, StepFlags& flags) {
   app.add_option("--step", step.step, "grouped_prefill or xqa_decode")
       ->transform(choice(kSteps))
       ->each([&flags](const std::string&) { flags.step_given = true; });
-  app.add_option("--device", flags.device, "auto, host or cuda")->check(CLI::IsMember({"auto", "host", "cuda"}).description(""));
+  app.add_option("--device", flags.device, "auto, host or cuda")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}).description(""));
   app.add_option("--rows", step.rows, "query rows, request-major (19)");
   app.add_option("--bucket", step.bucket, "rows that the graph is captured for (as --rows)");
   app.add_option("--requests", step.requests, "requests that the rows belong to (1)");

@@ -44,13 +44,14 @@ std::string verify_json(const VerifyResult& result) {
 
 std::string verify_text(const VerifyResult& result) {
   const StepOptions& o = result.options;
-  std::string text = fmt::format("step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n",
-                                 to_string(o.step), o.rows, o.bucket_rows(), o.requests, o.context, o.page_size,
-                                 to_string(o.kv), result.device.device);
+  std::string text = fmt::format(
+      "step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n", to_string(o.step),
+      o.rows, o.bucket_rows(), o.requests, o.context, o.page_size, to_string(o.kv), result.device.device);
   if (!result.refused.empty()) text += fmt::format("replayed  nothing: {}\n", result.refused);
   for (const AxisResult& axis : result.axes)
-    text += fmt::format("{:<18} {:<10} {:<6} {}\n", axis.name, axis.fill, axis.finite && axis.bit_equal ? "ok" : "BROKEN",
-                        axis.finite ? (axis.bit_equal ? "" : "other bits than the unpoisoned replay") : "not finite");
+    text +=
+        fmt::format("{:<18} {:<10} {:<6} {}\n", axis.name, axis.fill, axis.finite && axis.bit_equal ? "ok" : "BROKEN",
+                    axis.finite ? (axis.bit_equal ? "" : "other bits than the unpoisoned replay") : "not finite");
   if (result.first_nan_node) text += fmt::format("first NaN written by {}\n", result.first_nan_name);
   return text + "\n" + report_text(result.report);
 }

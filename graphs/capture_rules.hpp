@@ -141,13 +141,15 @@ struct CaptureRule {
 [[nodiscard]] const char* to_string(Target) noexcept;  ///< `the capturing stream`
 [[nodiscard]] const char* to_string(CaptureMode) noexcept;
 
-/// CUDA's name for a return code that the table or a driver gives, e.g. `cudaErrorStreamCaptureUnsupported`; else `cudaError`.
+/// CUDA's name for a return code that the table or a driver gives, e.g. `cudaErrorStreamCaptureUnsupported`; else
+/// `cudaError`.
 [[nodiscard]] const char* code_name(int code) noexcept;
 
 /// Host-blocking calls: synchronize and query, on stream, device or event.
 [[nodiscard]] bool is_sync(Api api) noexcept;
 
-/// Allocations and frees, and changes of pools and limits: cudaMalloc, cudaFree, cudaHostRegister, cudaDeviceSetLimit ...
+/// Allocations and frees, and changes of pools and limits: cudaMalloc, cudaFree, cudaHostRegister, cudaDeviceSetLimit
+/// ...
 [[nodiscard]] bool is_memory_call(Api api) noexcept;
 
 }  // namespace refrain

@@ -31,7 +31,10 @@ std::vector<std::string> keys_in_order(const Graph& graph, std::vector<NodeId>& 
 class Aligner {
  public:
   Aligner(const std::vector<std::string>& a, const std::vector<std::string>& b)
-      : a_(a), b_(b), offset_(static_cast<long>(a.size() + b.size()) + 1), reach_(2 * static_cast<std::size_t>(offset_) + 1, 0) {}
+      : a_(a),
+        b_(b),
+        offset_(static_cast<long>(a.size() + b.size()) + 1),
+        reach_(2 * static_cast<std::size_t>(offset_) + 1, 0) {}
 
   std::vector<std::pair<std::size_t, std::size_t>> run() {
     const long limit = static_cast<long>(a_.size() + b_.size());
@@ -53,7 +56,9 @@ class Aligner {
     return x >= static_cast<long>(a_.size()) && x - k >= static_cast<long>(b_.size());
   }
 
-  [[nodiscard]] bool same(long x, long y) const { return a_[static_cast<std::size_t>(x)] == b_[static_cast<std::size_t>(y)]; }
+  [[nodiscard]] bool same(long x, long y) const {
+    return a_[static_cast<std::size_t>(x)] == b_[static_cast<std::size_t>(y)];
+  }
 
   std::vector<std::pair<std::size_t, std::size_t>> walk_back(long d) {
     std::vector<std::pair<std::size_t, std::size_t>> matches;
@@ -79,15 +84,19 @@ class Aligner {
   std::vector<std::vector<long>> trace_;  // reach before each round, diagonals -d-1..d+1
 };
 
-std::string dims(const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); }
+std::string dims(const Dim3& d) {
+  return fmt::format("{}x{}x{}", d.x, d.y, d.z);
+}
 
 /// What a contract says, without addresses: buffer role and name, range, mode, reach, dtype; needs and gives.
 std::multiset<std::string> contract_lines(const Graph& graph, const Node& node) {
   std::multiset<std::string> lines;
-  const auto name = [&](BufferId id) { return graph.buffers[id].name.empty() ? to_string(graph.buffers[id].role) : graph.buffers[id].name; };
+  const auto name = [&](BufferId id) {
+    return graph.buffers[id].name.empty() ? to_string(graph.buffers[id].role) : graph.buffers[id].name;
+  };
   for (const NodeAccess& a : node.accesses)
-    lines.insert(fmt::format("{} {} of {} [{}, {}) as {}", to_string(a.reach), to_string(a.mode), name(a.buffer), a.range.begin,
-                             a.range.end, to_string(a.dtype)));
+    lines.insert(fmt::format("{} {} of {} [{}, {}) as {}", to_string(a.reach), to_string(a.mode), name(a.buffer),
+                             a.range.begin, a.range.end, to_string(a.dtype)));
   for (const NodeClaim& c : node.needs)
     lines.insert(fmt::format("needs {} of {} [{}, {})", to_string(c.fact), name(c.buffer), c.range.begin, c.range.end));
   for (const NodeClaim& c : node.gives)
@@ -104,11 +113,16 @@ std::string changes(const Graph& ga, const Node& a, const Graph& gb, const Node&
   std::string what;
   if (!(a.grid == b.grid)) add(what, fmt::format("grid {} -> {}", dims(a.grid), dims(b.grid)));
   if (!(a.block == b.block)) add(what, fmt::format("block {} -> {}", dims(a.block), dims(b.block)));
-  if (a.shared_bytes != b.shared_bytes) add(what, fmt::format("shared memory {} -> {} bytes", a.shared_bytes, b.shared_bytes));
-  if (a.params.size() != b.params.size()) add(what, fmt::format("{} -> {} parameters", a.params.size(), b.params.size()));
-  const auto bytes = [](const Node& n) { return n.copy ? n.copy->bytes : n.fill ? n.fill->bytes : n.allocation ? n.allocation->bytes : 0; };
+  if (a.shared_bytes != b.shared_bytes)
+    add(what, fmt::format("shared memory {} -> {} bytes", a.shared_bytes, b.shared_bytes));
+  if (a.params.size() != b.params.size())
+    add(what, fmt::format("{} -> {} parameters", a.params.size(), b.params.size()));
+  const auto bytes = [](const Node& n) {
+    return n.copy ? n.copy->bytes : n.fill ? n.fill->bytes : n.allocation ? n.allocation->bytes : 0;
+  };
   if (bytes(a) != bytes(b)) add(what, fmt::format("{} -> {} bytes", bytes(a), bytes(b)));
-  if (a.fill && b.fill && a.fill->value != b.fill->value) add(what, fmt::format("fills with {} -> {}", a.fill->value, b.fill->value));
+  if (a.fill && b.fill && a.fill->value != b.fill->value)
+    add(what, fmt::format("fills with {} -> {}", a.fill->value, b.fill->value));
   const auto before = contract_lines(ga, a), after = contract_lines(gb, b);
   std::vector<std::string> lost, won;
   std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(lost));
@@ -118,7 +132,8 @@ std::string changes(const Graph& ga, const Node& a, const Graph& gb, const Node&
   return what;
 }
 
-void diff_edges(const Graph& graph, const std::map<NodeId, NodeId>& to_other, const Graph& other, std::vector<EdgeRef>& missing) {
+void diff_edges(const Graph& graph, const std::map<NodeId, NodeId>& to_other, const Graph& other,
+                std::vector<EdgeRef>& missing) {
   std::set<std::tuple<NodeId, NodeId, EdgeKind>> there;
   for (const Edge& edge : other.edges) there.emplace(edge.from, edge.to, edge.kind);
   for (const Edge& edge : graph.edges) {
@@ -137,8 +152,9 @@ void diff_bodies(const Graph& a, NodeId na, const Graph& b, NodeId nb, std::vect
   for (std::size_t i = 0; i < left.size(); ++i) {
     const GraphDiff inside = diff_graphs(left[i], right[i]);
     if (inside.empty()) continue;
-    lines.push_back(fmt::format("{}, body {}: {} nodes removed, {} added, {} changed, {} edges differ", describe(a, na), i,
-                                inside.removed.size(), inside.added.size(), inside.changed.size() + inside.bodies.size(),
+    lines.push_back(fmt::format("{}, body {}: {} nodes removed, {} added, {} changed, {} edges differ", describe(a, na),
+                                i, inside.removed.size(), inside.added.size(),
+                                inside.changed.size() + inside.bodies.size(),
                                 inside.edges_removed.size() + inside.edges_added.size()));
   }
 }
@@ -146,7 +162,8 @@ void diff_bodies(const Graph& a, NodeId na, const Graph& b, NodeId nb, std::vect
 }  // namespace
 
 bool GraphDiff::empty() const {
-  return removed.empty() && added.empty() && changed.empty() && edges_removed.empty() && edges_added.empty() && bodies.empty();
+  return removed.empty() && added.empty() && changed.empty() && edges_removed.empty() && edges_added.empty() &&
+         bodies.empty();
 }
 
 GraphDiff diff_graphs(const Graph& a, const Graph& b) {
@@ -158,7 +175,8 @@ GraphDiff diff_graphs(const Graph& a, const Graph& b) {
     const NodeId na = order_a[i], nb = order_b[j];
     a_to_b[na] = nb;
     b_to_a[nb] = na;
-    if (std::string what = changes(a, a.nodes[na], b, b.nodes[nb]); !what.empty()) diff.changed.push_back({na, nb, std::move(what)});
+    if (std::string what = changes(a, a.nodes[na], b, b.nodes[nb]); !what.empty())
+      diff.changed.push_back({na, nb, std::move(what)});
     diff_bodies(a, na, b, nb, diff.bodies);
   }
   for (const NodeId node : order_a)

@@ -29,7 +29,9 @@ const char* space(MemorySpace s) {
   }
 }
 
-bool on_host(MemorySpace s) { return s == MemorySpace::pinned || s == MemorySpace::pageable; }
+bool on_host(MemorySpace s) {
+  return s == MemorySpace::pinned || s == MemorySpace::pageable;
+}
 
 std::string copy_label(NodeId id, const CopyInfo& copy) {
   return fmt::format(
@@ -50,22 +52,28 @@ std::string fill_label(NodeId id, const FillInfo& fill) {
       id, fill.dst, fill.value, fill.element_bytes, width);
 }
 
-std::string body_name(const std::string& graph, NodeId node, std::size_t body) { return fmt::format("{}{:03}{:02}", graph, node, body); }
+std::string body_name(const std::string& graph, NodeId node, std::size_t body) {
+  return fmt::format("{}{:03}{:02}", graph, node, body);
+}
 
 std::string label(const Node& node, NodeId id, const std::string& number) {
   const auto plain = [&](const char* word) { return fmt::format("{}\n{}\n", id, word); };
   switch (node.kind) {
     case NodeKind::kernel:
       return fmt::format("{{KERNEL\n| {{ID | {} | {}\\<\\<\\<{},{},{}\\>\\>\\>}}\n}}", id,
-                         escaped(node.mangled.empty() ? node.name : node.mangled), dim(node.grid), dim(node.block), node.shared_bytes);
+                         escaped(node.mangled.empty() ? node.name : node.mangled), dim(node.grid), dim(node.block),
+                         node.shared_bytes);
     case NodeKind::memcpy: return node.copy ? copy_label(id, *node.copy) : plain("MEMCPY");
     case NodeKind::memset: return node.fill ? fill_label(id, *node.fill) : plain("MEMSET");
     case NodeKind::mem_alloc:
-      return fmt::format("{{\nMEM_ALLOC\n| {{{{ID | node handle}} | {{{} | 0x0000000000000000}}}}\n| {{{{bytesize | dptr}} | {{{} | 0x{:016X}}}}}\n}}",
-                         id, node.allocation ? node.allocation->bytes : 0, node.allocation ? node.allocation->address : 0);
+      return fmt::format(
+          "{{\nMEM_ALLOC\n| {{{{ID | node handle}} | {{{} | 0x0000000000000000}}}}\n| {{{{bytesize | dptr}} | {{{} | "
+          "0x{:016X}}}}}\n}}",
+          id, node.allocation ? node.allocation->bytes : 0, node.allocation ? node.allocation->address : 0);
     case NodeKind::mem_free:
-      return fmt::format("{{\nMEM_FREE\n| {{{{ID | node handle}} | {{{} | 0x0000000000000000}}}}\n| {{{{dptr}} | {{0x{:016X}}}}}\n}}", id,
-                         node.allocation ? node.allocation->address : 0);
+      return fmt::format(
+          "{{\nMEM_FREE\n| {{{{ID | node handle}} | {{{} | 0x0000000000000000}}}}\n| {{{{dptr}} | {{0x{:016X}}}}}\n}}",
+          id, node.allocation ? node.allocation->address : 0);
     case NodeKind::host: return plain("HOST");
     case NodeKind::event_record: return plain("EVENT_RECORD");
     case NodeKind::event_wait: return plain("EVENT_WAIT");
@@ -89,9 +97,11 @@ void write_cluster(const Graph& graph, const std::string& number, std::string& o
   out += fmt::format("subgraph cluster_{0} {{\nlabel=\"graph_{0}\" graph[style=\"dashed\"];\n", number);
   for (NodeId id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    const bool record = node.kind == NodeKind::kernel || node.copy || node.fill || node.allocation || node.kind == NodeKind::conditional;
+    const bool record = node.kind == NodeKind::kernel || node.copy || node.fill || node.allocation ||
+                        node.kind == NodeKind::conditional;
     out += fmt::format("\"graph_{}_node_{}\"[style=\"{}\" shape=\"{}\" label=\"{}\"];\n\n", number, id,
-                       node.kind == NodeKind::kernel ? "bold" : "solid", record ? "record" : "rectangle", label(node, id, number));
+                       node.kind == NodeKind::kernel ? "bold" : "solid", record ? "record" : "rectangle",
+                       label(node, id, number));
   }
   for (const Edge& edge : graph.edges)
     out += fmt::format("\"graph_{0}_node_{1}\" -> \"graph_{0}_node_{2}\"{3};\n", number, edge.from, edge.to,

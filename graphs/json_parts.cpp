@@ -25,8 +25,8 @@ ByteRange read_range(const JsonView& view, const Graph& graph, BufferId buffer) 
 }  // namespace
 
 Buffer read_buffer(const JsonView& view, std::size_t index) {
-  view.check_object("a buffer",
-                    {"id", "name", "base", "bytes", "space", "dtype", "role", "allocation", "born", "died", "reserved"});
+  view.check_object(
+      "a buffer", {"id", "name", "base", "bytes", "space", "dtype", "role", "allocation", "born", "died", "reserved"});
   check_id(view, index);
   Buffer buffer;
   read_text(view, "name", buffer.name);

@@ -35,6 +35,13 @@ Status Driver::api(Api api, Stream stream, Target target) {
   return submit(call);
 }
 
+Status Driver::free_memory(std::uint64_t& bytes) {
+  Call call{.api = Api::mem_get_info};
+  const Status status = submit(call);
+  bytes = call.bytes;
+  return status;
+}
+
 Status Driver::allocate(std::uint64_t bytes, MemorySpace space, Address& out) {
   Call call{.api = allocation_api(space), .bytes = bytes, .space = space};
   const Status status = submit(call);

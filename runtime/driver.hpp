@@ -47,7 +47,7 @@ struct Call {
   Event event{};
   Address address = 0;  ///< allocation, or destination
   Address source = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;                         ///< mem_get_info out: the free ones
   MemorySpace space = MemorySpace::device;         ///< of `address`
   MemorySpace source_space = MemorySpace::device;  ///< of `source`
   std::uint8_t value = 0;                          ///< of a memset
@@ -84,6 +84,10 @@ class Driver {
 
   /// A call that the runtime has no use for but that people make, e.g. Api::mem_get_info.
   [[nodiscard]] Status api(Api api, Stream stream = {}, Target target = Target::none);
+
+  /// Free device memory (Api::mem_get_info), which other programs take and give back too; 0 where the driver has no
+  /// device.
+  [[nodiscard]] Status free_memory(std::uint64_t& bytes);
 
   // Memory. `space` is device, pinned or managed.
   [[nodiscard]] Status allocate(std::uint64_t bytes, MemorySpace space, Address& out);

@@ -10,7 +10,9 @@
 namespace refrain {
 namespace {
 
-std::int64_t real_elements(const StepOptions& o) { return std::int64_t{o.rows} * kHeads * kHeadDim; }
+std::int64_t real_elements(const StepOptions& o) {
+  return std::int64_t{o.rows} * kHeads * kHeadDim;
+}
 
 double element(const StepOptions& o, const Output& output, std::int64_t i) {
   return static_cast<double>(load_as_float(output.out.data(), o.q_dtype(), i));

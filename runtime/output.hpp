@@ -31,6 +31,7 @@ struct NanFigures {
 /// Largest |out - reference(i)| over finite differences, element i of the real rows; nothing when there is none.
 [[nodiscard]] std::optional<double> max_abs_error(const StepOptions& options, const Output& output,
                                                   const std::function<double(std::int64_t)>& reference);
-[[nodiscard]] std::optional<double> max_abs_error(const StepOptions& options, const Output& output, const Output& other);
+[[nodiscard]] std::optional<double> max_abs_error(const StepOptions& options, const Output& output,
+                                                  const Output& other);
 
 }  // namespace refrain

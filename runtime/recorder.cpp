@@ -26,8 +26,8 @@ bool holds(const std::vector<std::uint64_t>& handles, std::uint64_t handle) {
 }
 
 /// Nodes that lead to `last` and not to what was there `before`: an op that makes several nodes made these too.
-std::vector<std::size_t> earlier_nodes(const Introspection& captured, const Predecessors& predecessors, std::size_t last,
-                                       const std::vector<std::uint64_t>& before) {
+std::vector<std::size_t> earlier_nodes(const Introspection& captured, const Predecessors& predecessors,
+                                       std::size_t last, const std::vector<std::uint64_t>& before) {
   std::vector<std::size_t> found, open{last};
   while (!open.empty()) {
     const std::size_t node = open.back();
@@ -155,8 +155,7 @@ void Recorder::note(const std::string& op, const Contract& contract, std::vector
     return;
   }
   for (const std::uint64_t handle : frontier())
-    if (!holds(before, handle))
-      marks_.try_emplace(handle, Mark{op, scope_path(), contract, before});
+    if (!holds(before, handle)) marks_.try_emplace(handle, Mark{op, scope_path(), contract, before});
 }
 
 void Recorder::keep_books(const std::string& op, const Contract& contract) {

@@ -1,6 +1,7 @@
 #include "runtime/recording_driver.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace refrain {
@@ -45,7 +46,8 @@ std::uint64_t RecordingDriver::now_ns() const {
 }
 
 std::uint32_t RecordingDriver::thread_number() {
-  return threads_.try_emplace(std::this_thread::get_id(), static_cast<std::uint32_t>(threads_.size() + 1)).first->second;
+  return threads_.try_emplace(std::this_thread::get_id(), static_cast<std::uint32_t>(threads_.size() + 1))
+      .first->second;
 }
 
 std::uint32_t RecordingDriver::stream_number(Stream stream) {
@@ -65,7 +67,8 @@ void RecordingDriver::add_graph(GraphHandle handle, Graph graph) {
   graphs_.push_back(std::move(graph));
 }
 
-void RecordingDriver::add_check(ReplayCheck check, std::string_view graph, std::string_view axis, std::string_view fill) {
+void RecordingDriver::add_check(ReplayCheck check, std::string_view graph, std::string_view axis,
+                                std::string_view fill) {
   const std::lock_guard lock(mutex_);
   check.sequence = clock_.tick();
   check.graph = names_.id(graph);
@@ -74,7 +77,22 @@ void RecordingDriver::add_check(ReplayCheck check, std::string_view graph, std::
   timeline_.checks.push_back(check);
 }
 
-RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step) : driver_(driver) {
+void RecordingDriver::pause() {
+  const std::lock_guard lock(mutex_);
+  assert(open_.empty());
+  timeline_.complete = false;
+  paused_ = true;
+}
+
+void RecordingDriver::resume() {
+  const std::lock_guard lock(mutex_);
+  assert(open_.empty());
+  paused_ = false;
+}
+
+RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step)
+    : driver_(driver), recorded_(!driver.paused_) {
+  if (!recorded_) return;
   const std::lock_guard lock(driver_.mutex_);
   event_.first = driver_.clock_.tick();
   event_.start_ns = driver_.now_ns();
@@ -84,6 +102,7 @@ RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bo
 }
 
 RecordingDriver::Range::~Range() {
+  if (!recorded_) return;
   const std::lock_guard lock(driver_.mutex_);
   event_.last = driver_.clock_.tick();
   event_.end_ns = driver_.now_ns();
@@ -91,6 +110,10 @@ RecordingDriver::Range::~Range() {
 }
 
 Status RecordingDriver::submit(Call& call) {
+  if (paused_) {
+    assert(call.api != Api::begin_capture);
+    return inner_.submit(call);
+  }
   const std::uint64_t begin_ns = now_ns();
   const std::uint64_t sequence = clock_.tick();
   const Status status = inner_.submit(call);
@@ -108,7 +131,8 @@ Status RecordingDriver::submit(Call& call) {
 const RecordingDriver::OpenCapture* RecordingDriver::capture_for(const Call& call) const {
   const auto own = streams_in_capture_.find(call.stream.id);
   if (has_stream(call) && own != streams_in_capture_.end()) {
-    const auto found = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.id == own->second; });
+    const auto found =
+        std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.id == own->second; });
     if (found != open_.end()) return &*found;
   }
   return open_.empty() ? nullptr : &open_.back();
@@ -152,7 +176,8 @@ void RecordingDriver::write(const Call& call, Status status, std::uint64_t seque
 void RecordingDriver::follow(const Call& call, Status status) {
   if (call.api == Api::end_capture) {
     if (status == Status::illegal_state || status == Status::capture_unmatched) return;
-    const auto ended = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.stream == call.stream.id; });
+    const auto ended =
+        std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.stream == call.stream.id; });
     if (ended == open_.end()) return;
     std::erase_if(streams_in_capture_, [&](const auto& entry) { return entry.second == ended->id; });
     open_.erase(ended);
@@ -161,8 +186,10 @@ void RecordingDriver::follow(const Call& call, Status status) {
   if (status != Status::success) return;
   if (call.api == Api::event_record) {
     const auto own = streams_in_capture_.find(call.stream.id);
-    if (own != streams_in_capture_.end()) events_in_capture_[call.event.id] = own->second;
-    else events_in_capture_.erase(call.event.id);
+    if (own != streams_in_capture_.end())
+      events_in_capture_[call.event.id] = own->second;
+    else
+      events_in_capture_.erase(call.event.id);
   }
   if (call.api == Api::stream_wait_event)
     if (const auto event = events_in_capture_.find(call.event.id); event != events_in_capture_.end())

@@ -1,9 +1,11 @@
 // A driver that writes down every call made of another driver, as CUPTI would
 // have seen it; so captures are audited without a CUPTI subscriber, which makes
 // every graph launch dearer for good. It follows captures and their forks by the
-// calls alone. Thread-safe when the inner driver is.
+// calls alone. Thread-safe when the inner driver is. It grows with every call
+// until it is paused.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <string_view>
@@ -33,6 +35,12 @@ class RecordingDriver final : public Driver {
   /// `check.sequence` is set here; the names are interned.
   void add_check(ReplayCheck check, std::string_view graph, std::string_view axis, std::string_view fill);
 
+  /// From here to resume(), calls and ranges pass unrecorded, so that any number of them takes no memory. What is not
+  /// recorded is unknown to an audit, and the recording says that it is not complete. No capture may be open at either,
+  /// nor begin in between.
+  void pause();
+  void resume();
+
   /// A span of this thread, from construction to destruction; a step is one that is on the hot path.
   class Range {
    public:
@@ -44,6 +52,7 @@ class RecordingDriver final : public Driver {
    private:
     RecordingDriver& driver_;
     RangeEvent event_;
+    bool recorded_;
   };
   [[nodiscard]] Range step(std::string_view name) { return {*this, name, true}; }
 
@@ -67,6 +76,7 @@ class RecordingDriver final : public Driver {
   Driver& inner_;
   SequenceClock& clock_;
   std::chrono::steady_clock::time_point start_;
+  std::atomic<bool> paused_{false};
   mutable std::mutex mutex_;
   Timeline timeline_;
   Interner names_{timeline_};

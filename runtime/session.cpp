@@ -31,7 +31,8 @@ std::string first_violation(const Recording& recording, const Error& failure) {
   const std::vector<CaptureWindow> captures = captures_of(recording.timeline);
   if (captures.empty() || captures.back().violation == nullptr) return failure.what();
   const ApiEvent& call = *captures.back().violation;
-  return fmt::format("{} on thread {}: {}", to_string(call.api), call.thread, to_string(static_cast<Status>(call.code)));
+  return fmt::format("{} on thread {}: {}", to_string(call.api), call.thread,
+                     to_string(static_cast<Status>(call.code)));
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ class NanFinder {
       if (access.mode == Mode::read || !can_hold_nan(access.dtype) || access.range.empty()) continue;
       std::vector<std::byte> now(access.range.size());
       read_device(driver_, now, access.base + access.range.begin);
-      if (!after) before_.push_back(std::move(now));
-      else inspect(number, access, now);
+      if (!after)
+        before_.push_back(std::move(now));
+      else
+        inspect(number, access, now);
     }
     if (after) seen_ = 0;
   }
@@ -69,7 +71,10 @@ class NanFinder {
 class Verifier {
  public:
   Verifier(Session& session, const Captured& captured, VerifyResult& result)
-      : s_(session), graph_(captured.graph), exec_(session.driver, session.arena, captured, session.stream), result_(result) {}
+      : s_(session),
+        graph_(captured.graph),
+        exec_(session.driver, session.arena, captured, session.stream),
+        result_(result) {}
 
   void run() {
     clear_output();
@@ -138,7 +143,8 @@ class Verifier {
     check.bit_equal = result.bit_equal;
     check.max_abs_error = result.max_abs_error.value_or(0.0);
     if (!result.finite) check.first_nan_node = result_.first_nan_node;
-    s_.driver.add_check(check, graph_.name, kind == CheckKind::poison ? axis : "", kind == CheckKind::poison ? fill : "");
+    s_.driver.add_check(check, graph_.name, kind == CheckKind::poison ? axis : "",
+                        kind == CheckKind::poison ? fill : "");
   }
 
   /// The launches of an eager run are the graph's nodes in order: the step is one chain.

@@ -23,9 +23,9 @@ class AddressIndex {
   template <class Visit>
   void each(Address begin, Address end, Visit visit) {
     sort();
-    auto at = static_cast<std::size_t>(std::lower_bound(ranges_.begin(), ranges_.end(), end,
-                                                        [](const Range& r, Address a) { return r.begin < a; }) -
-                                       ranges_.begin());
+    auto at = static_cast<std::size_t>(
+        std::lower_bound(ranges_.begin(), ranges_.end(), end, [](const Range& r, Address a) { return r.begin < a; }) -
+        ranges_.begin());
     while (at-- > 0 && ranges_[at].reach > begin)
       if (ranges_[at].end > begin) visit(ranges_[at].id);
   }

@@ -42,8 +42,7 @@ void BufferHistory::add_timeline(const Timeline& timeline) {
     bool same = known != by_allocation.end();
     if (!same && was_there_at_capture(event.buffer)) {
       known = by_base.find(event.buffer.base);
-      same = known != by_base.end() &&
-             (event.buffer.allocation == 0 || graph_.buffers[known->second].allocation == 0);
+      same = known != by_base.end() && (event.buffer.allocation == 0 || graph_.buffers[known->second].allocation == 0);
     }
     if (!same) {
       buffers_.push_back(event.buffer);
@@ -58,11 +57,10 @@ void BufferHistory::add_timeline(const Timeline& timeline) {
 void BufferHistory::index() {
   for (HistoryId id = 0; id < buffers_.size(); ++id) {
     const Buffer& buffer = buffers_[id];
-    if (!buffer.died || (life_ != nullptr && !run_after(*life_, *buffer.died).matters())) continue;
-    if (id >= graph_.buffers.size() && !was_there_at_capture(buffer)) continue;
+    if (!buffer.died || (id >= graph_.buffers.size() && !was_there_at_capture(buffer))) continue;
+    if (life_ != nullptr && !run_after(*life_, *buffer.died).matters()) continue;
     dead_.push_back(id);
-    if (life_ == nullptr || was_there_at_capture(buffer))
-      addresses_.add(buffer.base, buffer.base + buffer.bytes, id);
+    if (life_ == nullptr || was_there_at_capture(buffer)) addresses_.add(buffer.base, buffer.base + buffer.bytes, id);
   }
   later_.resize(buffers_.size());
   for (const HistoryId dead : dead_)
@@ -132,9 +130,9 @@ std::optional<DeadEnd> BufferHistory::dead_end(HistoryId dead, Address address) 
 bool BufferHistory::was_met(const Buffer& tenant, const RunAfter& after) const {
   if (life_ == nullptr || after.launches == 0) return !tenant.died;
   for (const ExecLife& exec : life_->execs) {
-    const auto first = std::upper_bound(
-        exec.launches.begin(), exec.launches.end(), *tenant.born,
-        [](std::uint64_t sequence, const ApiEvent* launch) { return sequence < launch->sequence; });
+    const auto first =
+        std::upper_bound(exec.launches.begin(), exec.launches.end(), *tenant.born,
+                         [](std::uint64_t sequence, const ApiEvent* launch) { return sequence < launch->sequence; });
     if (first != exec.launches.end() && (!tenant.died || (*first)->sequence < *tenant.died)) return true;
   }
   return false;

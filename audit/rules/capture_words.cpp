@@ -10,7 +10,9 @@
 namespace refrain {
 namespace {
 
-bool is_work(Api api) noexcept { return is_launch(api) || is_async_copy(api) || api == Api::graph_launch; }
+bool is_work(Api api) noexcept {
+  return is_launch(api) || is_async_copy(api) || api == Api::graph_launch;
+}
 
 bool escaped(const ApiEvent& call, Escape how) noexcept {
   // A launch always has a stream, so 0 is the legacy one even where nothing else says so.
@@ -57,8 +59,8 @@ void add_consequences(Finding& finding, const Timeline& timeline, const CaptureW
   if (const std::string& detail = timeline.text(capture.violation->detail); !detail.empty())
     finding.evidence.push_back(fmt::format("made in {}", detail));
   if (const auto later = capture.consequences(); later > 0)
-    finding.evidence.push_back(fmt::format("{} later call{} of this capture came back 901: a consequence", later,
-                                           later == 1 ? "" : "s"));
+    finding.evidence.push_back(
+        fmt::format("{} later call{} of this capture came back 901: a consequence", later, later == 1 ? "" : "s"));
 }
 
 std::vector<const ApiEvent*> escaped_calls(const CaptureWindow& capture, Escape how) {

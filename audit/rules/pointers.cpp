@@ -14,13 +14,15 @@
 namespace refrain {
 namespace {
 
-bool is_host(MemorySpace space) noexcept { return space == MemorySpace::pinned || space == MemorySpace::pageable; }
+bool is_host(MemorySpace space) noexcept {
+  return space == MemorySpace::pinned || space == MemorySpace::pageable;
+}
 
 /// One pointer of one node, and where it leads.
 struct Lead {
   NodeId node = 0;
   DeadEnd end;
-  std::string how;  ///< `its access`, `its copy's source`
+  std::string how;    ///< `its access`, `its copy's source`
   bool host = false;  ///< of a copy or a callback, into host memory
   Certainty certainty = Certainty::proven;
 };
@@ -67,8 +69,8 @@ class Collector {
     auto& of_buffer = leads_[end->dead];
     if (!of_buffer.empty() && of_buffer.back().node == node) return;
     const NodeKind kind = graph_.nodes[node].kind;
-    const bool host = (kind == NodeKind::memcpy || kind == NodeKind::host) &&
-                      (is_host(space) || is_host(history_[end->dead].space));
+    const bool host =
+        (kind == NodeKind::memcpy || kind == NodeKind::host) && (is_host(space) || is_host(history_[end->dead].space));
     of_buffer.push_back({node, *end, std::move(how), host, certainty});
   }
 
@@ -104,14 +106,16 @@ std::string message_of(const Case& c) {
   const std::string node = describe(c.view.graph(), first.node);
   std::string text;
   if (const Buffer* grown = grown_into(c.view, c.dead()))
-    text = fmt::format("{} grew from {} to {} bytes under the graph: {}: {} still leads {} bytes into the old one, "
-                       "which was freed",
-                       c.name(), c.dead().bytes, grown->bytes, node, first.how, first.end.offset);
+    text = fmt::format(
+        "{} grew from {} to {} bytes under the graph: {}: {} still leads {} bytes into the old one, "
+        "which was freed",
+        c.name(), c.dead().bytes, grown->bytes, node, first.how, first.end.offset);
   else
     text = fmt::format("{}: {} leads {} bytes into {}, {} was freed", node, first.how, first.end.offset, c.name(),
                        first.host ? "host memory that" : "which");
   if (const auto tenant = c.tenant(); tenant && c.history[*first.end.tenant].died)
-    text += fmt::format("; {} lived at that address when it was launched, and the replay read or overwrote it", *tenant);
+    text +=
+        fmt::format("; {} lived at that address when it was launched, and the replay read or overwrote it", *tenant);
   else if (tenant)
     text += fmt::format("; {} lives at that address now, and a replay reads or overwrites it", *tenant);
   else if (first.host)
@@ -137,13 +141,15 @@ std::vector<std::string> evidence_of(const Case& c, const std::vector<NodeId>& n
 
 std::string fix_of(const Case& c) {
   if (grown_into(c.view, c.dead()) != nullptr)
-    return fmt::format("size {} for the largest shape before the first capture, or destroy the graph execs that name "
-                       "it and capture their graphs again when it grows",
-                       c.name());
+    return fmt::format(
+        "size {} for the largest shape before the first capture, or destroy the graph execs that name "
+        "it and capture their graphs again when it grows",
+        c.name());
   if (c.first().host)
-    return fmt::format("keep {} for as long as a graph exec names it: pinned memory (cudaMallocHost) that the owner of "
-                       "the graph holds, not a local variable or a temporary list",
-                       c.name());
+    return fmt::format(
+        "keep {} for as long as a graph exec names it: pinned memory (cudaMallocHost) that the owner of "
+        "the graph holds, not a local variable or a temporary list",
+        c.name());
   return fmt::format("keep {} for as long as a graph exec names it, or capture the graph again after it moved",
                      c.name());
 }
@@ -190,8 +196,8 @@ const Buffer* grown_into(const GraphView& view, const Buffer& dead) {
   if (dead.role != Role::workspace && dead.role != Role::scratch && dead.role != Role::plan) return nullptr;
   if (!dead.died || dead.name.empty()) return nullptr;
   const auto replaces = [&](const Buffer& other) {
-    return other.name == dead.name && other.bytes > dead.bytes && other.born && (!dead.born || *dead.born < *other.born) &&
-           (!other.died || *dead.died < *other.died);
+    return other.name == dead.name && other.bytes > dead.bytes && other.born &&
+           (!dead.born || *dead.born < *other.born) && (!other.died || *dead.died < *other.died);
   };
   for (const Buffer& buffer : view.graph().buffers)
     if (replaces(buffer)) return &buffer;

@@ -34,12 +34,13 @@ void report_capture(const Timeline& timeline, const CaptureWindow& capture, std:
       to_string(call.api), call.stream, call.thread, call.code, code_name(call.code), to_string(capture.mode));
   if (!detail.empty()) finding.evidence.push_back(fmt::format("made in {}", detail));
   if (nested > 0)
-    finding.evidence.push_back(fmt::format("{} other capture{} began inside this one: the region runs code that captures, "
-                                           "such as an autotuner, and belongs before it",
-                                           nested, nested == 1 ? "" : "s"));
+    finding.evidence.push_back(
+        fmt::format("{} other capture{} began inside this one: the region runs code that captures, "
+                    "such as an autotuner, and belongs before it",
+                    nested, nested == 1 ? "" : "s"));
   if (const auto later = capture.consequences(); later > 0)
-    finding.evidence.push_back(fmt::format("{} later call{} of this capture came back 901: a consequence", later,
-                                           later == 1 ? "" : "s"));
+    finding.evidence.push_back(
+        fmt::format("{} later call{} of this capture came back 901: a consequence", later, later == 1 ? "" : "s"));
   finding.fix = call.code == kCapturedEvent
                     ? "do not ask the host about an event that was recorded inside the capture: use an event recorded "
                       "outside, or let a stream wait for it"

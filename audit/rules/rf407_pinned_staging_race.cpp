@@ -63,8 +63,10 @@ class Watch {
       const auto pinned = [&](Address address, MemorySpace space) {
         return address != 0 && (space == MemorySpace::pinned || in_pinned_buffer(graph, address));
       };
-      if (pinned(copy->src, copy->src_space)) sources_[&timed].push_back({index, node, copy->src, copy->src + copy->bytes});
-      if (pinned(copy->dst, copy->dst_space)) targets_[&timed].push_back({index, node, copy->dst, copy->dst + copy->bytes});
+      if (pinned(copy->src, copy->src_space))
+        sources_[&timed].push_back({index, node, copy->src, copy->src + copy->bytes});
+      if (pinned(copy->dst, copy->dst_space))
+        targets_[&timed].push_back({index, node, copy->dst, copy->dst + copy->bytes});
     }
   }
 
@@ -73,10 +75,12 @@ class Watch {
     const TimedGraph* graph = traffic_.launched_by(call);
     if (graph != nullptr)
       for (const PinnedEnd& end : targets_[graph]) write(call, end.begin, end.end);
-    std::erase_if(pending_, [&](Pending& pending) { return pending.after.follow(call); });
+    if (OrderedAfter::concerns(call.api))
+      std::erase_if(pending_, [&](Pending& pending) { return pending.after.follow(call); });
     if (graph == nullptr || !sources_.contains(graph)) return;
     // What is ordered after the last launch of a stream is ordered after those before it, too.
-    std::erase_if(pending_, [&](const Pending& old) { return old.graph == graph && old.launch->stream == call.stream; });
+    std::erase_if(pending_,
+                  [&](const Pending& old) { return old.graph == graph && old.launch->stream == call.stream; });
     pending_.push_back({graph, &call, OrderedAfter(call.stream)});
   }
 
@@ -124,8 +128,7 @@ void report_race(const GraphView& view, NodeId node, const Race& race, Report& r
 }  // namespace
 
 void check_rf407(const SubjectView& view, Report& report) {
-  if (!has_timelines(view, report, "RF407", "a graph alone does not show the calls between its launches"))
-    return;
+  if (!has_timelines(view, report, "RF407", "a graph alone does not show the calls between its launches")) return;
   const GraphLives lives(view);
   tell_untied_graphs(view, lives, report, "RF407");
   for (const Recording* recording : view.timelines()) {

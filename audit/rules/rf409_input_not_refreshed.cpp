@@ -199,8 +199,7 @@ void report_miss(const SubjectView& view, const Follower& follower, std::size_t 
 }  // namespace
 
 void check_rf409(const SubjectView& view, Report& report) {
-  if (!has_timelines(view, report, "RF409", "a graph alone does not show the calls between its launches"))
-    return;
+  if (!has_timelines(view, report, "RF409", "a graph alone does not show the calls between its launches")) return;
   const GraphLives lives(view);
   tell_untied_graphs(view, lives, report, "RF409");
   tell_unknown_nodes(view, report, "RF409");

@@ -3,6 +3,7 @@
 // they have arrived, and only the legacy stream waits for the rest.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -43,7 +44,7 @@ class Watch {
 
   Races run() {
     for (const ApiEvent& call : timeline_.calls) {
-      std::erase_if(copies_, [&](Copy& copy) { return copy.after.follow(call); });
+      if (OrderedAfter::concerns(call.api)) std::erase_if(copies_, [&](Copy& copy) { return copy.after.follow(call); });
       // A copy during a capture is rule 502's.
       if (call.api == Api::memcpy_h2d && call.source_space == MemorySpace::pageable && call.code == 0 &&
           call.capture == 0)
@@ -58,10 +59,19 @@ class Watch {
   void launch(const ApiEvent& call) {
     const TimedGraph* graph = traffic_.launched_by(call);
     if (graph == nullptr && call.api != Api::graph_launch && !is_kernel(call.api)) return;
-    std::erase_if(copies_, [&](const Copy& copy) {
-      if (copy.after.orders(call)) return false;
-      return graph == nullptr ? unknown(copy, call, std::nullopt) : read(copy, call, *graph);
+    // What this graph did not read the last time, it does not read now.
+    std::uint64_t& seen = seen_[{graph, call.stream}];
+    auto fresh = std::upper_bound(copies_.begin(), copies_.end(), seen, [](std::uint64_t sequence, const Copy& copy) {
+      return sequence < copy.call->sequence;
     });
+    seen = call.sequence;
+    copies_.erase(std::remove_if(fresh, copies_.end(),
+                                 [&](const Copy& copy) {
+                                   if (copy.after.orders(call)) return false;
+                                   return graph == nullptr ? unknown(copy, call, std::nullopt)
+                                                           : read(copy, call, *graph);
+                                 }),
+                  copies_.end());
   }
 
   static bool is_kernel(Api api) noexcept { return api == Api::launch_kernel || api == Api::launch_kernel_first_use; }
@@ -138,6 +148,7 @@ class Watch {
   const Timeline& timeline_;
   std::vector<Copy> copies_;
   std::map<const TimedGraph*, Reads> reads_;
+  std::map<std::pair<const TimedGraph*, std::uint32_t>, std::uint64_t> seen_;  // graph, stream -> last launch
   Races races_;
 };
 
@@ -159,12 +170,12 @@ void report_race(const SubjectView& view, std::optional<std::size_t> index, cons
       "event {} and {} them with no order to the rest of the copy",
       race.copy->bytes, race.known ? " to " + name : "", race.copy->sequence, index ? reader : name,
       race.launch->stream, race.launch->sequence, race.known ? "reads" : "may read");
-  finding.evidence.push_back(
-      fmt::format("stream {} is taken for a non-blocking one; a blocking stream waits for the legacy stream",
-                  race.launch->stream));
+  finding.evidence.push_back(fmt::format(
+      "stream {} is taken for a non-blocking one; a blocking stream waits for the legacy stream", race.launch->stream));
   if (race.count > 1) finding.evidence.push_back(fmt::format("{} copies raced", race.count));
   finding.fix = fmt::format(
-      "synchronize the legacy stream after the copy (cudaStreamSynchronize(cudaStreamLegacy)), or copy from pinned memory "
+      "synchronize the legacy stream after the copy (cudaStreamSynchronize(cudaStreamLegacy)), or copy from pinned "
+      "memory "
       "with cudaMemcpyAsync on stream {}",
       race.launch->stream);
   report.add(std::move(finding), std::vector<std::string>{name});

@@ -18,7 +18,8 @@ std::string fix_for(const ApiEvent& call, std::uint32_t stream) {
           "copy before the capture begins, or from pinned memory that lives as long as the graph with "
           "cudaMemcpyAsync on stream {}",
           stream);
-    case Api::memcpy_d2h: return "read the value back after the replay: during the capture the graph has computed nothing";
+    case Api::memcpy_d2h:
+      return "read the value back after the replay: during the capture the graph has computed nothing";
     case Api::memcpy_to_symbol: return fmt::format("use cudaMemcpyToSymbolAsync on stream {}", stream);
     case Api::memset: return fmt::format("use cudaMemsetAsync on stream {}", stream);
     default: return fmt::format("use cudaMemcpyAsync on stream {}", stream);

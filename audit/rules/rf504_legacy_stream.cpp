@@ -10,8 +10,8 @@
 namespace refrain {
 namespace {
 
-void report_escaped(const Recording& recording, const CaptureWindow& capture,
-                    const std::vector<const ApiEvent*>& calls, Report& report) {
+void report_escaped(const Recording& recording, const CaptureWindow& capture, const std::vector<const ApiEvent*>& calls,
+                    Report& report) {
   const Timeline& timeline = recording.timeline;
   const bool one = calls.size() == 1;
   Finding finding = new_finding("RF504", Certainty::proven);

@@ -14,8 +14,8 @@
 namespace refrain {
 namespace {
 
-constexpr std::int32_t kUnsupported = 900, kInvalidated = 901, kMerge = 902, kUnmatched = 903, kUnjoined = 904, kIsolation = 905,
-                       kWrongThread = 908;
+constexpr std::int32_t kUnsupported = 900, kInvalidated = 901, kMerge = 902, kUnmatched = 903, kUnjoined = 904,
+                       kIsolation = 905, kWrongThread = 908;
 
 /// What is wrong with the violating call, and what mends it.
 struct Reason {
@@ -34,17 +34,18 @@ Reason unjoined(const Timeline& timeline, const CaptureWindow& capture) {
   }
   for (const OpenFork& fork : forks) {
     const std::string last = fork.last == nullptr ? "" : work_name(timeline, *fork.last);
-    reason.what += fmt::format("{}stream {} was forked into the capture and not joined{}", reason.what.empty() ? "" : "; ",
-                               fork.stream, last.empty() ? "" : fmt::format("; its last work is {}", last));
+    reason.what +=
+        fmt::format("{}stream {} was forked into the capture and not joined{}", reason.what.empty() ? "" : "; ",
+                    fork.stream, last.empty() ? "" : fmt::format("; its last work is {}", last));
     if (fork.external)
-      reason.evidence.push_back(fmt::format(
-          "an external event was recorded on stream {}: that makes a node and does not join", fork.stream));
+      reason.evidence.push_back(
+          fmt::format("an external event was recorded on stream {}: that makes a node and does not join", fork.stream));
     reason.names.push_back(last);
   }
   const bool external = std::any_of(forks.begin(), forks.end(), [](const OpenFork& fork) { return fork.external; });
-  reason.fix = fmt::format("record {} on stream {} after its last work and let stream {} wait for it before the capture ends",
-                           external ? "a plain event, not an external one," : "an event", forks.front().stream,
-                           capture.stream);
+  reason.fix =
+      fmt::format("record {} on stream {} after its last work and let stream {} wait for it before the capture ends",
+                  external ? "a plain event, not an external one," : "an event", forks.front().stream, capture.stream);
   return reason;
 }
 
@@ -62,8 +63,8 @@ Reason isolation(const Timeline& timeline, const CaptureWindow& capture) {
   Reason reason;
   reason.what = "the stream was to wait for work that is not in the capture";
   if (record != nullptr)
-    reason.what += fmt::format(": the event was last recorded at event {}, on stream {} by thread {}{}", record->sequence,
-                               record->stream, record->thread,
+    reason.what += fmt::format(": the event was last recorded at event {}, on stream {} by thread {}{}",
+                               record->sequence, record->stream, record->thread,
                                capture.begin != nullptr && record->sequence < capture.begin->sequence
                                    ? ", before the capture began"
                                    : ", outside it");
@@ -113,7 +114,8 @@ struct Advice {
 
 constexpr Advice kAdvice[] = {
     {Api::graph_launch, "a graph was launched into the capturing stream",
-     "add it as a child graph node (cudaGraphAddChildGraphNode, then cudaStreamUpdateCaptureDependencies), or launch it "
+     "add it as a child graph node (cudaGraphAddChildGraphNode, then cudaStreamUpdateCaptureDependencies), or launch "
+     "it "
      "before or after the capture"},
     {Api::graph_instantiate, "a graph was instantiated while the capture was open",
      "instantiate before the capture begins or after it has ended"},

@@ -53,7 +53,8 @@ void report_passed(const Timeline& timeline, const CaptureWindow& capture, const
                    Report& report) {
   const ApiEvent& first = *calls.front();
   double ms = 0;
-  for (const ApiEvent* call : calls) ms += (static_cast<double>(call->end_ns) - static_cast<double>(call->start_ns)) / 1e6;
+  for (const ApiEvent* call : calls)
+    ms += (static_cast<double>(call->end_ns) - static_cast<double>(call->start_ns)) / 1e6;
   Finding finding = new_finding("RF506", Certainty::proven);
   finding.severity = Severity::warning;
   finding.count = calls.size();

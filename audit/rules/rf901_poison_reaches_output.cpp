@@ -9,7 +9,9 @@
 namespace refrain {
 namespace {
 
-bool failed(const ReplayCheck& check) { return check.kind == CheckKind::poison && (!check.finite || !check.bit_equal); }
+bool failed(const ReplayCheck& check) {
+  return check.kind == CheckKind::poison && (!check.finite || !check.bit_equal);
+}
 
 void report_graph(const Timeline& timeline, const std::string& graph, const std::vector<const ReplayCheck*>& checks,
                   Report& report) {
@@ -23,16 +25,18 @@ void report_graph(const Timeline& timeline, const std::string& graph, const std:
     std::string fills;
     for (const ReplayCheck* check : of_axis) {
       fills += fmt::format("{}{}", fills.empty() ? "" : ", ", timeline.text(check->fill));
-      finding.evidence.push_back(fmt::format("{} filled with {}: {}", axis, timeline.text(check->fill), outcome(*check)));
+      finding.evidence.push_back(
+          fmt::format("{} filled with {}: {}", axis, timeline.text(check->fill), outcome(*check)));
     }
     reached.push_back(fmt::format("{} ({})", axis, fills));
   }
   std::string list;
   for (const std::string& axis : reached) list += (list.empty() ? "" : "; ") + axis;
   finding.message = fmt::format("what lies in memory that must not matter changes the output of real rows: {}", list);
-  finding.fix = fmt::format("keep {} from the computation: mask before the value is loaded or select instead of "
-                            "multiplying by zero, repoint padding at a real entry, and write what is read in the graph",
-                            list_names(names));
+  finding.fix = fmt::format(
+      "keep {} from the computation: mask before the value is loaded or select instead of "
+      "multiplying by zero, repoint padding at a real entry, and write what is read in the graph",
+      list_names(names));
   report.add(std::move(finding), names);
 }
 

@@ -15,7 +15,8 @@ bool failed(const ReplayCheck& check) {
 
 std::string allowed(const ReplayCheck& check) {
   if (!check.finite) return "";
-  return check.tolerance == 0 ? ", and equal bits were asked for" : fmt::format(", and {:g} is allowed", check.tolerance);
+  return check.tolerance == 0 ? ", and equal bits were asked for"
+                              : fmt::format(", and {:g} is allowed", check.tolerance);
 }
 
 }  // namespace
@@ -27,8 +28,8 @@ void check_rf902(const SubjectView& view, Report& report) {
       const ReplayCheck& first = *checks.front();
       Finding finding = new_check_finding("RF902", graph);
       finding.count = checks.size();
-      finding.message = fmt::format(
-          "a replay does not give what the step gives when it is run eagerly: {}{}", outcome(first), allowed(first));
+      finding.message = fmt::format("a replay does not give what the step gives when it is run eagerly: {}{}",
+                                    outcome(first), allowed(first));
       if (checks.size() > 1) finding.evidence.push_back(fmt::format("{} comparisons failed", checks.size()));
       finding.fix =
           "look for what the graph holds of capture time: work that escaped it, a baked-in scalar, an input that is "

@@ -7,7 +7,9 @@
 namespace refrain {
 namespace {
 
-bool failed(const ReplayCheck& check) { return check.kind == CheckKind::repeat && !check.bit_equal; }
+bool failed(const ReplayCheck& check) {
+  return check.kind == CheckKind::repeat && !check.bit_equal;
+}
 
 }  // namespace
 
@@ -17,10 +19,12 @@ void check_rf903(const SubjectView& view, Report& report) {
     for (const auto& [graph, checks] : checks_of(*recording, failed)) {
       Finding finding = new_check_finding("RF903", graph);
       finding.count = checks.size();
-      finding.message = fmt::format("a second replay of the same inputs gives other bits: {}", outcome(*checks.front()));
+      finding.message =
+          fmt::format("a second replay of the same inputs gives other bits: {}", outcome(*checks.front()));
       if (checks.size() > 1) finding.evidence.push_back(fmt::format("{} repeats differ", checks.size()));
       finding.fix =
-          "look for state that one replay leaves to the next (a counter or a scratch that the graph does not zero), for "
+          "look for state that one replay leaves to the next (a counter or a scratch that the graph does not zero), "
+          "for "
           "unordered nodes that share bytes, and for floating-point atomics";
       report.add(std::move(finding), std::vector<std::string>{"repeat"});
     }

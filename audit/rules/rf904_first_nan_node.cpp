@@ -9,7 +9,9 @@
 namespace refrain {
 namespace {
 
-bool names_a_node(const ReplayCheck& check) { return check.first_nan_node.has_value(); }
+bool names_a_node(const ReplayCheck& check) {
+  return check.first_nan_node.has_value();
+}
 
 const Graph* find_graph(const Recording& recording, const std::string& name, NodeId node) {
   for (const Graph& graph : recording.graphs)
@@ -33,8 +35,8 @@ void report_graph(const Recording& recording, const std::string& name, const std
     finding.message += fmt::format(", with {} filled with {}", axis, recording.timeline.text(first.fill));
   for (const ReplayCheck* check : checks)
     if (*check->first_nan_node != node)
-      finding.evidence.push_back(fmt::format("with {} it is node {}", recording.timeline.text(check->axis),
-                                             *check->first_nan_node));
+      finding.evidence.push_back(
+          fmt::format("with {} it is node {}", recording.timeline.text(check->axis), *check->first_nan_node));
   finding.fix = fmt::format("look at what {} reads: unwritten memory, padding, or a page that no row owns", words);
   report.add(std::move(finding), std::vector<std::string>{graph == nullptr ? words : name_of(graph->nodes[node])});
 }

@@ -16,6 +16,8 @@ class OrderedAfter {
 
   /// Takes the next call. True when the host has waited for the first one with it: nothing can overlap it any more.
   bool follow(const ApiEvent& call);
+  /// False for calls that follow() has no use for, whatever came before.
+  [[nodiscard]] static bool concerns(Api api) noexcept;
   /// The work of `call` comes after it.
   [[nodiscard]] bool orders(const ApiEvent& call) const { return streams_.contains(call.stream); }
 

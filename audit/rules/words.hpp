@@ -37,7 +37,8 @@ namespace refrain {
 [[nodiscard]] bool has_graphs(const SubjectView& view, Report& report, std::string_view rule);
 
 /// False, with `reason` reported, when no input holds a timeline; the reason is also given when only some do.
-[[nodiscard]] bool has_timelines(const SubjectView& view, Report& report, std::string_view rule, std::string_view reason);
+[[nodiscard]] bool has_timelines(const SubjectView& view, Report& report, std::string_view rule,
+                                 std::string_view reason);
 
 /// Reports how many nodes have no contract, if any: the rule saw only the others.
 void tell_unknown_nodes(const SubjectView& view, Report& report, std::string_view rule);

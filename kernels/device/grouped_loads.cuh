@@ -42,10 +42,19 @@ __device__ void fetch_tile(const GroupedAttentionArgs& args, const Work& work, s
   const std::uint32_t to = device::shared_address(stage);
   const std::int64_t plane_bytes = args.pool.plane_elements() * Format::kElementBytes;
   const int chunk = place.lane % kChunks;
+  // Where a warp copies whole rows, lane r keeps row r's microblock and its vote on whether anybody attends it: one
+  // look at the ring a tile. Where two rows share a warp, looking again is cheaper (measured: 1 % against 3 % a side).
+  constexpr bool kVote = kRowsAtOnce == 1;
+  std::uint32_t own_block = 0, attended = ~0u;
+  if constexpr (kVote) {
+    own_block = entry[place.lane >> 2];
+    if (kZero) attended = __ballot_sync(~0u, row_attended(entry[kTileMicroblocks + (place.lane >> 2)], place.lane));
+  }
 #pragma unroll 2
   for (int row = kRowsAtOnce * place.warp + place.lane / kChunks; row < kTokens; row += kRowsAtOnce * kWarps) {
-    const std::int64_t block = static_cast<std::int32_t>(entry[row >> 2]);
-    const bool wanted = !kZero || row_attended(entry[kTileMicroblocks + (row >> 2)], row);
+    const std::int64_t block = static_cast<std::int32_t>(kVote ? __shfl_sync(~0u, own_block, row) : entry[row >> 2]);
+    const bool wanted =
+        !kZero || (kVote ? (attended >> row & 1u) != 0 : row_attended(entry[kTileMicroblocks + (row >> 2)], row));
     const std::byte* from =
         args.pool.data + block * (4 * Format::kRowBytes) + (row & 3) * Format::kRowBytes + 16 * chunk;
     const std::uint32_t at = to + row * Format::kRowBytes;

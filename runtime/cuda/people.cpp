@@ -1,5 +1,5 @@
 // Questions that people's code asks of the runtime: the driver has no use for
-// the answers, only for what asking does to a capture.
+// the answers, only for what asking does to a capture. Free memory is answered.
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/cuda/probe.hpp"
 
@@ -25,9 +25,11 @@ cudaError_t ask_symbol() {
   return cudaGetSymbolAddress(&address, probe_symbol());
 }
 
-cudaError_t ask_memory() {
+cudaError_t ask_memory(Call& call) {
   std::size_t free_bytes = 0, all_bytes = 0;
-  return cudaMemGetInfo(&free_bytes, &all_bytes);
+  const cudaError_t code = cudaMemGetInfo(&free_bytes, &all_bytes);
+  call.bytes = free_bytes;
+  return code;
 }
 
 cudaError_t ask_pointer(const void* pointer) {
@@ -54,7 +56,7 @@ CudaDriver::Answer CudaDriver::questions(Call& call) {
     case Api::func_get_attributes: return ask_function();
     case Api::occupancy: return ask_occupancy();
     case Api::get_symbol_address: return ask_symbol();
-    case Api::mem_get_info: return ask_memory();
+    case Api::mem_get_info: return ask_memory(call);
     case Api::pointer_get_attributes: return ask_pointer(scratch_.device);
     case Api::device_get_attribute: return ask_attribute();
     case Api::get_device_properties: return ask_properties();

@@ -59,7 +59,9 @@ void read_device(Driver& driver, std::span<std::byte> to, Address from) {
         "cudaMemcpy");
 }
 
-void settle_writes(Driver& driver) { check(driver.synchronize(Stream{}), "cudaStreamSynchronize"); }
+void settle_writes(Driver& driver) {
+  check(driver.synchronize(Stream{}), "cudaStreamSynchronize");
+}
 
 XqaBuffers lease_xqa(Arena& arena, const StepOptions& o, std::int32_t slots, std::int32_t group_rows,
                      Dtype partial_dtype) {

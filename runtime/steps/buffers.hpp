@@ -26,7 +26,9 @@ struct XqaBuffers {
   Lease keys, slot_rows, lengths, active_partitions, counters, partials, partial_lse;
   std::unique_ptr<UnguardedWorkspace> unguarded;  ///< in place of `partials`, for the faults that bypass the arena
 
-  [[nodiscard]] Address partials_address() const noexcept { return unguarded ? unguarded->address() : partials.address(); }
+  [[nodiscard]] Address partials_address() const noexcept {
+    return unguarded ? unguarded->address() : partials.address();
+  }
   [[nodiscard]] std::int64_t counter_count() const noexcept { return std::int64_t{slots} * kHeads; }
   [[nodiscard]] std::uint64_t partial_bytes() const noexcept {
     return static_cast<std::uint64_t>(counter_count()) * static_cast<std::uint64_t>(partitions) * kHeadDim *

@@ -14,12 +14,27 @@ enum class StepKind : std::uint8_t { grouped, xqa };
 [[nodiscard]] const char* to_string(StepKind) noexcept;
 
 enum class Fault : std::uint8_t {
-  kernel_zero_off, pad_fix_off, pad_fix_outside, pad_fix_late,
-  scratch_zero_outside, scratch_zero_short,
-  workspace_fp16, workspace_on_host, workspace_grown,
-  host_sync, other_thread_sync, sync_copy, pageable_copy, alloc_in_capture, other_stream, unjoined_fork,
-  stale_pointer, reused_address,
-  pad_rows_unwritten, stale_padding, null_block_written,
+  kernel_zero_off,
+  pad_fix_off,
+  pad_fix_outside,
+  pad_fix_late,
+  scratch_zero_outside,
+  scratch_zero_short,
+  workspace_fp16,
+  workspace_on_host,
+  workspace_grown,
+  host_sync,
+  other_thread_sync,
+  sync_copy,
+  pageable_copy,
+  alloc_in_capture,
+  other_stream,
+  unjoined_fork,
+  stale_pointer,
+  reused_address,
+  pad_rows_unwritten,
+  stale_padding,
+  null_block_written,
 };
 
 /// A set of faults, with what they imply already in it.

@@ -16,7 +16,9 @@ constexpr std::array kPoolFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf, 
 constexpr std::array kDataFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf};
 constexpr std::array kIndexFills = {Fill::int_max, Fill::stale_id};
 
-std::uint64_t u(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+std::uint64_t u(std::int64_t count) {
+  return static_cast<std::uint64_t>(count);
+}
 
 std::vector<std::byte> pattern(std::uint64_t bytes, Fill fill, std::uint64_t seed) {
   std::vector<std::byte> out(bytes, fill == Fill::quiet_nan ? std::byte{0x7F} : std::byte{0xFF});
@@ -39,9 +41,15 @@ Address element_address(const KvPoolView& pool, std::int64_t element) {
   return reinterpret_cast<Address>(pool.data) + u(element) * dtype_bytes(pool.dtype);
 }
 
-bool always(const StepOptions&) { return true; }
-bool has_pads(const StepOptions& o) { return o.bucket_rows() > o.rows; }
-bool has_tails(const StepOptions& o) { return o.context % o.page_size != 0; }
+bool always(const StepOptions&) {
+  return true;
+}
+bool has_pads(const StepOptions& o) {
+  return o.bucket_rows() > o.rows;
+}
+bool has_tails(const StepOptions& o) {
+  return o.context % o.page_size != 0;
+}
 
 void fill_pad_rows(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
   const StepOptions& o = b.options;
@@ -125,7 +133,8 @@ void fill_output(Driver& driver, const StepBuffers& b, const StepInputs&, Fill f
 void fill_table(Driver& driver, const StepBuffers& b, const StepInputs& in, Fill fill) {
   std::vector<std::int32_t> table = in.page_table;
   const std::int32_t stale = b.pages.back().empty() ? 1 : b.pages.back().front();
-  std::replace(table.begin(), table.end(), -1, fill == Fill::stale_id ? stale : std::numeric_limits<std::int32_t>::max());
+  std::replace(table.begin(), table.end(), -1,
+               fill == Fill::stale_id ? stale : std::numeric_limits<std::int32_t>::max());
   write_device(driver, b.page_table.address(), std::as_bytes(std::span(table)));
 }
 
@@ -155,7 +164,8 @@ std::vector<std::byte> nan_of(Dtype dtype) {
 void poison_report_dims(Driver& driver, const KvPoolView& pool) {
   for (std::int32_t token = 0; token < kMicroblockTokens; ++token)
     for (const std::int32_t dim : kPoisonedDims)
-      write_device(driver, element_address(pool, pool.k_offset(0, token, 0) + pool.plane_elements() + dim), nan_of(pool.dtype));
+      write_device(driver, element_address(pool, pool.k_offset(0, token, 0) + pool.plane_elements() + dim),
+                   nan_of(pool.dtype));
 }
 
 void poison_random_page0(Driver& driver, const KvPoolView& pool, std::uint64_t seed) {
@@ -179,7 +189,9 @@ const char* to_string(Fill fill) noexcept {
   return "";
 }
 
-std::span<const PoisonAxis> poison_axes() { return kAxes; }
+std::span<const PoisonAxis> poison_axes() {
+  return kAxes;
+}
 
 void apply_poison(Driver& driver, const StepBuffers& b, const StepInputs& inputs, Poison poison) {
   switch (poison) {

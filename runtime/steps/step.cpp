@@ -4,7 +4,6 @@
 
 #include "runtime/steps/step_args.hpp"
 
-
 namespace refrain {
 namespace {
 

@@ -12,7 +12,8 @@ namespace refrain {
 
 class UnguardedWorkspace {
  public:
-  /// One block of three times `bytes`, so that what grows or replaces the first buffer finds room. Throws Error{driver}.
+  /// One block of three times `bytes`, so that what grows or replaces the first buffer finds room. Throws
+  /// Error{driver}.
   UnguardedWorkspace(Driver& driver, BufferRegistry& registry, Buffer first);
   ~UnguardedWorkspace();
   UnguardedWorkspace(const UnguardedWorkspace&) = delete;

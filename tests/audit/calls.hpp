@@ -25,8 +25,7 @@ class Calls {
   }
   /// Ties the handle to a graph that is added to the recording.
   void graph(std::uint64_t handle, Graph graph = {}) {
-    recording.timeline.graphs.push_back(
-        {++sequence_, handle, static_cast<std::uint32_t>(recording.graphs.size())});
+    recording.timeline.graphs.push_back({++sequence_, handle, static_cast<std::uint32_t>(recording.graphs.size())});
     recording.graphs.push_back(std::move(graph));
   }
   [[nodiscard]] std::uint64_t now() const noexcept { return sequence_; }

@@ -34,8 +34,8 @@ TEST_CASE("recordings: the whole fault table gives the same rules from run and f
     for (const char* step : {"grouped_prefill", "xqa_decode"}) {
       if (!(std::string(step) == "xqa_decode" ? fault.xqa_decode : fault.grouped_prefill)) continue;
       INFO(fault.name << " on " << step);
-      const Outcome run = refrain_program(std::string("run --context 100 --device host --format json --step ") + step + " --fault " +
-                                          fault.name + " --save-recording " + file);
+      const Outcome run = refrain_program(std::string("run --context 100 --device host --format json --step ") + step +
+                                          " --fault " + fault.name + " --save-recording " + file);
       REQUIRE((run.exit_code == 0 || run.exit_code == 1));
       CHECK(errors_in(Json::parse(run.out).at("audit").at("findings")) == split(fault.rules));
       const Outcome audit = refrain_program("audit --format json " + file);
@@ -46,7 +46,8 @@ TEST_CASE("recordings: the whole fault table gives the same rules from run and f
 
 TEST_CASE("recordings: a clean run's recording is clean, and nothing that it shows is left unchecked") {
   const std::string file = temporary_file("clean.refrain", "");
-  CHECK(refrain_program("run --step grouped_prefill --context 100 --device host --save-recording " + file).exit_code == 0);
+  CHECK(refrain_program("run --step grouped_prefill --context 100 --device host --save-recording " + file).exit_code ==
+        0);
   const Outcome audit = refrain_program("audit --format json --fail-on note " + file);
   CHECK(audit.exit_code == 0);
   const Json json = Json::parse(audit.out);
@@ -76,7 +77,9 @@ TEST_CASE("verify: refrain.verify/1 has its fields, and exit 0 for a healthy ste
 TEST_CASE("verify: a fault that only numbers show is exit 1, named by its node, and the recording keeps the checks") {
   const std::string file = temporary_file("verify.refrain", "");
   const Outcome outcome = refrain_program(
-      "verify --step grouped_prefill --rows 16 --context 401 --device host --fault kernel-zero-off --format json --save-recording " + file);
+      "verify --step grouped_prefill --rows 16 --context 401 --device host --fault kernel-zero-off --format json "
+      "--save-recording " +
+      file);
   CHECK(outcome.exit_code == 1);
   const Json json = Json::parse(outcome.out);
   CHECK(errors_in(json.at("findings")) == std::set<std::string>{"RF901"});
@@ -87,9 +90,12 @@ TEST_CASE("verify: a fault that only numbers show is exit 1, named by its node, 
 }
 
 TEST_CASE("diff: equal graphs are exit 0, a missing pad_fix is exit 1 and named") {
-  const std::string a = temporary_file("a.json", ""), b = temporary_file("b.json", ""), dot = temporary_file("a.dot", "");
-  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 1 --save-graph " + a).exit_code == 0);
-  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 9 --save-graph " + b).exit_code == 0);
+  const std::string a = temporary_file("a.json", ""), b = temporary_file("b.json", ""),
+                    dot = temporary_file("a.dot", "");
+  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 1 --save-graph " + a).exit_code ==
+        0);
+  CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 9 --save-graph " + b).exit_code ==
+        0);
   CHECK(refrain_program("diff " + a + " " + b).exit_code == 0);
   (void)refrain_program("run --step grouped_prefill --context 64 --device host --fault pad-fix-off --save-graph " + b);
   const Outcome differs = refrain_program("diff " + a + " " + b);

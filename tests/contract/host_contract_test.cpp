@@ -20,9 +20,9 @@ TEST_CASE("contract: the host driver answers every measured row as CUDA does") {
 }
 
 TEST_CASE("contract: ending a capture from another thread is 908 and the capture is gone, but relaxed allows it") {
-  for (const auto& [mode, expected] :
-       {std::pair{CaptureMode::global, Status::capture_wrong_thread}, std::pair{CaptureMode::thread_local_, Status::capture_wrong_thread},
-        std::pair{CaptureMode::relaxed, Status::success}}) {
+  for (const auto& [mode, expected] : {std::pair{CaptureMode::global, Status::capture_wrong_thread},
+                                       std::pair{CaptureMode::thread_local_, Status::capture_wrong_thread},
+                                       std::pair{CaptureMode::relaxed, Status::success}}) {
     HostDriver driver;
     Stream stream;
     check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
@@ -43,7 +43,9 @@ TEST_CASE("contract: the suite sees a driver that lets one sync through") {
     [[nodiscard]] Status submit(Call& call) override {
       return call.api == Api::device_synchronize ? Status::success : inner.submit(call);
     }
-    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override { return inner.introspect(graph, out); }
+    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
+      return inner.introspect(graph, out);
+    }
   } driver;
   // One row, three modes, both threads.
   CHECK(test::contract_failures(driver).size() == 6);

@@ -189,7 +189,11 @@ constexpr SameThreadRow kSameThread[] = {
 
 }  // namespace
 
-std::span<const MeasuredRow> measured_rows() { return kMeasured; }
-std::span<const SameThreadRow> same_thread_rows() { return kSameThread; }
+std::span<const MeasuredRow> measured_rows() {
+  return kMeasured;
+}
+std::span<const SameThreadRow> same_thread_rows() {
+  return kSameThread;
+}
 
 }  // namespace refrain::test

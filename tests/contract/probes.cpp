@@ -6,11 +6,19 @@ namespace {
 constexpr std::uint64_t kBytes = 256;
 
 /// Without functions of its own it is an empty kernel on every driver.
-OpLaunch nothing() { return {"nothing", {}, {}}; }
+OpLaunch nothing() {
+  return {"nothing", {}, {}};
+}
 
-Driver::Place device(Scene& s) { return {s.device, MemorySpace::device}; }
-Driver::Place pinned(Scene& s) { return {s.pinned, MemorySpace::pinned}; }
-Driver::Place pageable(Scene& s) { return {reinterpret_cast<Address>(s.pageable), MemorySpace::pageable}; }
+Driver::Place device(Scene& s) {
+  return {s.device, MemorySpace::device};
+}
+Driver::Place pinned(Scene& s) {
+  return {s.pinned, MemorySpace::pinned};
+}
+Driver::Place pageable(Scene& s) {
+  return {reinterpret_cast<Address>(s.pageable), MemorySpace::pageable};
+}
 
 Probe plain(Api api) {
   return [api](Scene& s) { return s.driver.api(api); };
@@ -47,7 +55,8 @@ Status after_record(Scene& s, const std::function<Status()>& call) {
 
 /// An event that another capture recorded; that capture is ended afterwards.
 Status wait_on_foreign(Scene& s) {
-  if (const Status status = s.driver.begin_capture(s.third, CaptureMode::relaxed); status != Status::success) return status;
+  if (const Status status = s.driver.begin_capture(s.third, CaptureMode::relaxed); status != Status::success)
+    return status;
   (void)s.launch_on(s.third);
   (void)s.driver.record(s.joined, s.third);
   const Status answer = s.driver.wait(s.capture, s.joined);
@@ -136,7 +145,9 @@ std::map<std::string, Probe> sync_probes() {
 std::map<std::string, Probe> copy_probes() {
   const Probe h2d = [](Scene& s) { return s.driver.copy_now(device(s), pageable(s), kBytes); };
   const Probe d2h = [](Scene& s) { return s.driver.copy_now(pageable(s), device(s), kBytes); };
-  const Probe d2d = [](Scene& s) { return s.driver.copy_now(device(s), {s.device + kBytes, MemorySpace::device}, kBytes); };
+  const Probe d2d = [](Scene& s) {
+    return s.driver.copy_now(device(s), {s.device + kBytes, MemorySpace::device}, kBytes);
+  };
   const Probe set = [](Scene& s) {
     Call call{.api = Api::memset, .address = s.device, .bytes = kBytes};
     return s.driver.submit(call);
@@ -153,11 +164,14 @@ std::map<std::string, Probe> copy_probes() {
       {"cudaMemcpyToSymbol (sync)", plain(Api::memcpy_to_symbol)},
       {"cudaMemcpyToSymbol, blocking", plain(Api::memcpy_to_symbol)},
       {"cudaMemcpyToSymbolAsync", on_capture(Api::memcpy_to_symbol_async)},
-      {"cudaMemcpyAsync H2D pageable", [](Scene& s) { return s.driver.copy(device(s), pageable(s), kBytes, s.capture); }},
-      {"cudaMemcpyAsync D2H pageable", [](Scene& s) { return s.driver.copy(pageable(s), device(s), kBytes, s.capture); }},
+      {"cudaMemcpyAsync H2D pageable",
+       [](Scene& s) { return s.driver.copy(device(s), pageable(s), kBytes, s.capture); }},
+      {"cudaMemcpyAsync D2H pageable",
+       [](Scene& s) { return s.driver.copy(pageable(s), device(s), kBytes, s.capture); }},
       {"cudaMemcpyAsync H2D pinned", [](Scene& s) { return s.driver.copy(device(s), pinned(s), kBytes, s.capture); }},
       {"cudaMemcpyAsync D2H pinned", [](Scene& s) { return s.driver.copy(pinned(s), device(s), kBytes, s.capture); }},
-      {"cudaMemcpyAsync on other stream", [](Scene& s) { return s.driver.copy(device(s), pinned(s), kBytes, s.other); }},
+      {"cudaMemcpyAsync on other stream",
+       [](Scene& s) { return s.driver.copy(device(s), pinned(s), kBytes, s.other); }},
       {"cudaMemsetAsync", [](Scene& s) { return s.driver.fill(s.device, 0, kBytes, s.capture); }},
       {"cudaMemcpy2DAsync pinned", on_capture(Api::memcpy_2d_async)},
       {"cudaMemcpyPeerAsync(dev0->dev0)", on_capture(Api::memcpy_peer_async)},

@@ -16,8 +16,10 @@ Cell ask(Driver& driver, const Probe& probe, CaptureMode mode, bool blocking, bo
   check(driver.begin_capture(scene.capture, mode), "cudaStreamBeginCapture");
   check(scene.launch_on(scene.capture), "launch");
   Status answer = Status::unknown;
-  if (other_thread) std::thread([&] { answer = probe(scene); }).join();
-  else answer = probe(scene);
+  if (other_thread)
+    std::thread([&] { answer = probe(scene); }).join();
+  else
+    answer = probe(scene);
   GraphHandle graph;
   const Status end = driver.end_capture(scene.capture, graph);
   Cell cell{static_cast<int>(answer), static_cast<int>(end), 0};
@@ -30,11 +32,12 @@ Cell ask(Driver& driver, const Probe& probe, CaptureMode mode, bool blocking, bo
 }
 
 std::string text(const Cell& cell) {
-  return std::to_string(cell.code) + ", end " + std::to_string(cell.end_code) + ", " + std::to_string(cell.nodes) + " nodes";
+  return std::to_string(cell.code) + ", end " + std::to_string(cell.end_code) + ", " + std::to_string(cell.nodes) +
+         " nodes";
 }
 
-void compare(Driver& driver, const std::string& label, const std::array<Cell, 3>& expected, bool blocking, bool other_thread,
-             std::vector<std::string>& failures) {
+void compare(Driver& driver, const std::string& label, const std::array<Cell, 3>& expected, bool blocking,
+             bool other_thread, std::vector<std::string>& failures) {
   const auto probe = probes().find(label);
   if (probe == probes().end()) {
     failures.push_back(label + ": no probe");
@@ -54,7 +57,9 @@ void compare(Driver& driver, const std::string& label, const std::array<Cell, 3>
 
 std::vector<std::string> contract_failures(Driver& driver, const std::vector<std::string>& leave_out) {
   std::vector<std::string> failures;
-  const auto left_out = [&](const char* label) { return std::find(leave_out.begin(), leave_out.end(), label) != leave_out.end(); };
+  const auto left_out = [&](const char* label) {
+    return std::find(leave_out.begin(), leave_out.end(), label) != leave_out.end();
+  };
   for (const MeasuredRow& row : measured_rows()) {
     if (left_out(row.label)) continue;
     compare(driver, row.label, row.same_thread, false, false, failures);
@@ -65,6 +70,8 @@ std::vector<std::string> contract_failures(Driver& driver, const std::vector<std
   return failures;
 }
 
-std::size_t contract_cells() { return measured_rows().size() * 6 + same_thread_rows().size() * 3; }
+std::size_t contract_cells() {
+  return measured_rows().size() * 6 + same_thread_rows().size() * 3;
+}
 
 }  // namespace refrain::test

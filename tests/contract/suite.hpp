@@ -11,7 +11,8 @@
 namespace refrain::test {
 
 /// `leave_out` names rows that the driver cannot be asked, each for a reason that stands where it is passed.
-[[nodiscard]] std::vector<std::string> contract_failures(Driver& driver, const std::vector<std::string>& leave_out = {});
+[[nodiscard]] std::vector<std::string> contract_failures(Driver& driver,
+                                                         const std::vector<std::string>& leave_out = {});
 /// How many cells (row, mode, thread) the suite asks of a driver that leaves nothing out.
 [[nodiscard]] std::size_t contract_cells();
 

@@ -3,9 +3,13 @@
 
 namespace refrain::test {
 
-std::unique_ptr<Driver> make_test_driver() { return make_cuda_driver(); }
+std::unique_ptr<Driver> make_test_driver() {
+  return make_cuda_driver();
+}
 
 // What a context holds is not to be counted from outside; the host driver's tests count.
-bool holds_nothing(const Driver&) { return true; }
+bool holds_nothing(const Driver&) {
+  return true;
+}
 
 }  // namespace refrain::test

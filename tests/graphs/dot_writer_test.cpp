@@ -26,7 +26,8 @@ Graph again(const Graph& graph) {
 }  // namespace
 
 TEST_CASE("dot writer: real dumps come back with the same nodes, launches, copies, bodies and edges") {
-  for (const char* name : {"llama_decode.dot", "torch_matmul.dot", "memset_memcpy_alloc.dot", "all_kinds_verbose.dot"}) {
+  for (const char* name :
+       {"llama_decode.dot", "torch_matmul.dot", "memset_memcpy_alloc.dot", "all_kinds_verbose.dot"}) {
     INFO(name);
     const Graph graph = sample(name);
     const Graph back = again(graph);

@@ -78,7 +78,10 @@ TEST_CASE("fingerprint: whatever makes it another step counts") {
       {"a buffer's size", [](Graph& g) { ++g.buffers[0].bytes; }},
       {"a buffer's dtype", [](Graph& g) { g.buffers[0].dtype = Dtype::e4m3; }},
       {"a buffer's space", [](Graph& g) { g.buffers[0].space = MemorySpace::device; }},
-      {"bytes that no op may write", [](Graph& g) { g.buffers[0].reserved = {0, 16}; }},
+      {"bytes that no op may write",
+       [](Graph& g) {
+         g.buffers[0].reserved = {0, 16};
+       }},
       {"a copy's size", [](Graph& g) { ++g.nodes[2].copy->bytes; }},
       {"a copy's host memory", [](Graph& g) { g.nodes[2].copy->src_space = MemorySpace::pinned; }},
       {"a fill's value", [](Graph& g) { g.nodes[1].fill->value = 0; }},

@@ -98,7 +98,7 @@ TEST_CASE("arena: the reservation is given back to the driver") {
   HostDriver driver;
   {
     SequenceClock clock;
-  BufferRegistry registry{clock};
+    BufferRegistry registry{clock};
     const Arena arena(driver, registry, 4096);
     CHECK(driver.census().allocations == 1);
   }

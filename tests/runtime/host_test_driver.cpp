@@ -3,7 +3,9 @@
 
 namespace refrain::test {
 
-std::unique_ptr<Driver> make_test_driver() { return std::make_unique<HostDriver>(); }
+std::unique_ptr<Driver> make_test_driver() {
+  return std::make_unique<HostDriver>();
+}
 
 bool holds_nothing(const Driver& driver) {
   return dynamic_cast<const HostDriver&>(driver).census() == HostDriver::Census{};

@@ -127,7 +127,9 @@ TEST_CASE("recorder: an op that makes several nodes carries its contract on the 
       }
       return inner.submit(call);
     }
-    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override { return inner.introspect(graph, out); }
+    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
+      return inner.introspect(graph, out);
+    }
   } driver;
   SequenceClock clock;
   BufferRegistry registry{clock};

@@ -140,8 +140,8 @@ TEST_CASE("run: outputs stay within max(2.5e-4, one fp16 step) of the reference 
     const RunResult result = run(options);
     double largest = 0;
     for (std::int64_t i = 0; i < std::int64_t{19} * kHeads * kHeadDim; ++i)
-      largest =
-          std::max(largest, std::abs(static_cast<double>(load_as_float(result.replay->output.out.data(), Dtype::fp16, i))));
+      largest = std::max(
+          largest, std::abs(static_cast<double>(load_as_float(result.replay->output.out.data(), Dtype::fp16, i))));
     INFO("context " << context);
     CHECK(*result.replay->max_abs_error_reference <= tolerance(largest));
     CHECK(*result.replay->max_abs_error_xqa <= tolerance(largest));

@@ -160,6 +160,7 @@ TEST_CASE("verify: every axis of the matrix is there") {
   options.bucket = 24;
   std::set<std::string> names;
   for (const AxisResult& a : verify(options).axes) names.insert(a.name);
-  CHECK(names == std::set<std::string>{"fresh memory", "repeat", "eager", "pad rows", "pad tables", "null block", "page tails", "unused pages",
-                                       "plan", "scratch", "partials", "LSE", "table past length", "output"});
+  CHECK(names == std::set<std::string>{"fresh memory", "repeat", "eager", "pad rows", "pad tables", "null block",
+                                       "page tails", "unused pages", "plan", "scratch", "partials", "LSE",
+                                       "table past length", "output"});
 }

@@ -1,0 +1,47 @@
+#include "bench/result.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+
+#include "graphs/error.hpp"
+
+namespace refrain::bench {
+
+Times times_of(std::vector<double> samples_us) {
+  std::sort(samples_us.begin(), samples_us.end());
+  return {samples_us[samples_us.size() / 2], samples_us.front(), samples_us.back()};
+}
+
+std::string line_of(const char* path, std::string_view word, std::string_view mark) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.find(word) != std::string::npos)
+      if (const auto at = line.find(mark); at != std::string::npos) return line.substr(at + mark.size());
+  return "unknown";
+}
+
+std::string cpu_name() {
+  return line_of("/proc/cpuinfo", "model name", ": ");
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[sizeof "2000-01-01"] = {};
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return std::strftime(text, sizeof text, "%Y-%m-%d", &utc) > 0 ? text : "unknown";
+}
+
+void write_result(const nlohmann::ordered_json& json, const std::string& path) {
+  const std::string text = json.dump(2) + "\n";
+  if (path.empty()) {
+    std::cout << text;
+    return;
+  }
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw Error(ErrorKind::input, "write", "the file can't be written", path);
+}
+
+}  // namespace refrain::bench

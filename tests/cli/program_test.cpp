@@ -39,7 +39,7 @@ Json audit_json(const std::string& arguments, int exit_code) {
 
 TEST_CASE("program: the report's case prints its numbers as refrain.run/1 and exits 1") {
   const Outcome outcome = refrain_program(
-      "run --step grouped_prefill --poison null-block --fault kernel-zero-off,pad-fix-off --format json");
+      "run --device host --step grouped_prefill --poison null-block --fault kernel-zero-off,pad-fix-off --format json");
   CHECK(outcome.exit_code == 1);
   const Json json = Json::parse(outcome.out);
   CHECK(json.begin().key() == "schema");
@@ -55,7 +55,7 @@ TEST_CASE("program: the report's case prints its numbers as refrain.run/1 and ex
 }
 
 TEST_CASE("program: the clean step exits 0 with no finding") {
-  const Outcome outcome = refrain_program("run --step grouped_prefill --poison null-block --format json");
+  const Outcome outcome = refrain_program("run --device host --step grouped_prefill --poison null-block --format json");
   CHECK(outcome.exit_code == 0);
   const Json json = Json::parse(outcome.out);
   CHECK(json.at("audit").at("findings").empty());
@@ -64,7 +64,7 @@ TEST_CASE("program: the clean step exits 0 with no finding") {
 }
 
 TEST_CASE("program: after a failed capture graph and replay are null") {
-  const Outcome outcome = refrain_program("run --step xqa_decode --fault host-sync --context 64 --format json");
+  const Outcome outcome = refrain_program("run --device host --step xqa_decode --fault host-sync --context 64 --format json");
   CHECK(outcome.exit_code == 1);
   const Json json = Json::parse(outcome.out);
   CHECK(json.at("graph").is_null());
@@ -75,7 +75,7 @@ TEST_CASE("program: after a failed capture graph and replay are null") {
 TEST_CASE("program: a saved graph audits like the run that made it") {
   const std::string file = temporary_file("graph.json", "");
   const Outcome run =
-      refrain_program("run --step grouped_prefill --context 64 --fault pad-fix-off --save-graph " + file);
+      refrain_program("run --device host --step grouped_prefill --context 64 --fault pad-fix-off --save-graph " + file);
   CHECK(run.exit_code == 1);
   const Json json = audit_json(file, 1);
   CHECK(rules_of(json, "error") == std::set<std::string>{"RF304"});

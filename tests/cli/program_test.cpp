@@ -64,7 +64,8 @@ TEST_CASE("program: the clean step exits 0 with no finding") {
 }
 
 TEST_CASE("program: after a failed capture graph and replay are null") {
-  const Outcome outcome = refrain_program("run --device host --step xqa_decode --fault host-sync --context 64 --format json");
+  const Outcome outcome =
+      refrain_program("run --device host --step xqa_decode --fault host-sync --context 64 --format json");
   CHECK(outcome.exit_code == 1);
   const Json json = Json::parse(outcome.out);
   CHECK(json.at("graph").is_null());

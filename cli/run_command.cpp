@@ -8,8 +8,8 @@
 
 #include "cli/command.hpp"
 #include "cli/device.hpp"
-#include "cli/load.hpp"
 #include "cli/run_report.hpp"
+#include "cli/save_text.hpp"
 #include "cli/step_flags.hpp"
 #include "graphs/readers.hpp"
 #include "runtime/run.hpp"

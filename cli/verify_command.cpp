@@ -6,7 +6,6 @@
 
 #include "cli/command.hpp"
 #include "cli/device.hpp"
-#include "cli/load.hpp"
 #include "cli/step_flags.hpp"
 #include "graphs/error.hpp"
 #include "runtime/verify.hpp"

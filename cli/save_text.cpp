@@ -1,4 +1,4 @@
-#include "cli/load.hpp"
+#include "cli/save_text.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

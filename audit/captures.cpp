@@ -75,21 +75,6 @@ bool is_blocking_copy(Api api) noexcept {
   }
 }
 
-bool is_async_copy(Api api) noexcept {
-  switch (api) {
-    case Api::memcpy_async_h2d_pageable:
-    case Api::memcpy_async_d2h_pageable:
-    case Api::memcpy_async_h2d_pinned:
-    case Api::memcpy_async_d2h_pinned:
-    case Api::memcpy_async_d2d:
-    case Api::memcpy_2d_async:
-    case Api::memcpy_to_symbol_async:
-    case Api::memcpy_peer_async:
-    case Api::memset_async: return true;
-    default: return false;
-  }
-}
-
 bool is_query(Api api) noexcept {
   return api == Api::stream_query || api == Api::event_query;
 }

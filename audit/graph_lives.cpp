@@ -72,7 +72,7 @@ class Follower {
           exec->launches.push_back(&call);
         break;
       case Api::graph_exec_destroy: retire(call, false); break;
-      case Api::graph_exec_update: retire(call, true); break;
+      case Api::graph_exec_update: update(call); break;
       case Api::graph_destroy:
         if (const auto graph = graph_of(call.object)) lives_[*graph].destroyed = call.sequence;
         break;
@@ -89,6 +89,17 @@ class Follower {
     ExecLife exec;
     exec.made = call.sequence;
     life.execs.push_back(std::move(exec));
+  }
+
+  /// The exec goes on under its handle with the nodes of another graph.
+  void update(const ApiEvent& call) {
+    if (call.made == 0) return retire(call, true);
+    const auto graph = graph_of(call.made);
+    retire(call, !graph.has_value());
+    if (!graph.has_value()) return;
+    GraphLife& life = lives_[*graph];
+    execs_[call.object] = {*graph, life.execs.size()};
+    life.execs.push_back({call.sequence, std::nullopt, {}});
   }
 
   void retire(const ApiEvent& call, bool updated) {

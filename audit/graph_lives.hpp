@@ -14,7 +14,7 @@
 namespace refrain {
 
 struct ExecLife {
-  std::uint64_t made = 0;                 ///< sequence of its instantiation
+  std::uint64_t made = 0;                 ///< sequence of its instantiation, or of the update that made it run this graph
   std::optional<std::uint64_t> gone;      ///< destroyed, or updated from another graph; absent: alive at the end
   std::vector<const ApiEvent*> launches;  ///< those that came back 0, in order
 };
@@ -25,7 +25,7 @@ struct GraphLife {
   std::uint64_t captured = 0;              ///< of the end of its capture, else of the record that ties it
   std::uint32_t capture = 0;               ///< the capture that it came of; 0 = not seen
   std::optional<std::uint64_t> destroyed;  ///< the graph itself; its execs live on
-  bool updated = false;                    ///< an exec was updated: from then on no record says which graph it runs
+  bool updated = false;                    ///< an exec was updated and no record says from which graph
   std::vector<ExecLife> execs;
 };
 

@@ -292,6 +292,29 @@ constexpr Rule kRules[] = {
          "Freed host memory matters when the graph was launched after that or still can be.",
      .fix = "Let the owner of the graph hold the host memory, pinned, for as long as a graph exec names it.",
      .check = check_rf403},
+    {.id = "RF404",
+     .name = "unknown-pointer",
+     .summary = "A node is handed an address that no allocation covers.",
+     .severity = Severity::error,
+     .evidence = "a graph that a runtime recorded: it asks its arena and the driver about every address of a contract",
+     .explanation =
+         "Every address that a contract names is looked up when the capture ends: in the arena's leases, then with the "
+         "driver (BUFFER_ID). Memory that neither knows was freed before, was never the device's (pageable host "
+         "memory), or is an address computed wrongly. Words of a kernel's parameters are not judged: a number that is "
+         "no address is no fault.",
+     .fix = "Hand the node memory of the arena or of the driver, or register the host memory.",
+     .check = check_rf404},
+    {.id = "RF406",
+     .name = "input-rebound",
+     .summary = "An input was bound to another buffer after the capture, and replays read the old one.",
+     .severity = Severity::error,
+     .evidence = "a recording that ties graphs to their launches, with records that say where inputs are bound",
+     .explanation =
+         "A graph holds the address that an input had when it was captured. When the engine binds the name to another "
+         "buffer and the old one stays alive, every address is valid and every replay reads values of an earlier "
+         "step. Only a table of what is bound where can tell; the runtime records it.",
+     .fix = "Copy new values to the captured place, or capture again after the input moved.",
+     .check = check_rf406},
     {.id = "RF407",
      .name = "pinned-staging-race",
      .summary = "Pinned memory that a graph copies from is written while a launch may still read it.",

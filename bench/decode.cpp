@@ -48,11 +48,19 @@ struct Case {
   }
 };
 
-/// Tokens a split: so many splits that two to four blocks an SM exist, but none under 64 tokens.
+/// Tokens a split. The kernel's blocks run two a multiprocessor, and each costs about what 128 tokens cost to fill and
+/// drain: of the split counts that fill up to four waves, the one whose waves of such blocks take least.
 std::int32_t partition_tokens_of(const Case& c) {
-  const std::int64_t wanted = std::max<std::int64_t>(1, 4 * kMultiprocessors / (std::int64_t{c.batch} * c.kv_heads));
-  const std::int64_t tokens = (c.tokens() + wanted - 1) / wanted;
-  return static_cast<std::int32_t>((tokens + 63) / 64 * 64);
+  constexpr std::int64_t kAtOnce = 2 * kMultiprocessors, kFillTokens = 128;
+  const std::int64_t units = std::int64_t{c.batch} * c.kv_heads;
+  std::int64_t best = 0, best_cost = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t splits = 1; splits == 1 || units * splits <= 4 * kAtOnce; ++splits) {
+    const std::int64_t tokens = ((c.tokens() + splits - 1) / splits + 63) / 64 * 64;
+    const std::int64_t cost = (units * splits + kAtOnce - 1) / kAtOnce * (tokens + kFillTokens);
+    if (cost < best_cost) best = tokens, best_cost = cost;
+    if (tokens <= 64) break;
+  }
+  return static_cast<std::int32_t>(best);
 }
 
 std::vector<Case> dense_cases(Dtype dtype, bool quick) {

@@ -11,6 +11,7 @@ usage() {
   cat <<'TEXT'
 run.sh test           the tests that need a GPU
 run.sh bench [TOPIC]  every benchmark, or one (soak, launch, grouped, ...), into ./results
+run.sh sanitize       compute-sanitizer over the tests, tool by tool, into ./results/sanitizer.log; a few minutes
 run.sh demo           one step, broken on purpose and then as it should be
 TEXT
 }
@@ -51,6 +52,37 @@ run_bench() {
   return "$failed"
 }
 
+# One line a run: tool, program, tests. What runs for minutes under a tool stands here as a part that reaches the same
+# kernels. The driver's end-of-list answer to cuFuncGetParamInfo is no error of ours, so API errors are not reported.
+sanitizer_runs() {
+  cat <<'TABLE'
+memcheck  test_gpu_steps  run: the report*,run: pad rows*,run: 24*,faults: without*,pointer watch*
+memcheck  test_gpu        plan*,kv_append*,merge*
+racecheck test_gpu_steps  run: the report*,run: pad rows*
+racecheck test_gpu        plan_xqa on the device: the real*,plan_grouped on the device: a group*,pad_fix*,merge_partials*,kv_append on the device: rows*
+racecheck test_gpu        xqa on the GPU: slots*,xqa on the GPU: leading*,xqa on the GPU: full*
+initcheck test_gpu_steps  run: the report*,run: pad rows*
+synccheck test_gpu_steps  run: the report*,run: pad rows*,run: 24*
+TABLE
+}
+
+sanitize() {
+  command -v compute-sanitizer >/dev/null || { say "compute-sanitizer (CUDA toolkit) is not in PATH"; return 2; }
+  mkdir -p results
+  local tool program tests log=results/sanitizer.log failed=0 output
+  printf '%s, commit %s\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)" \
+    "$REFRAIN_COMMIT" >"$log"
+  while read -r tool program tests; do
+    printf '\n== compute-sanitizer --tool %s %s "%s"\n' "$tool" "$program" "$tests" >>"$log"
+    output=$(compute-sanitizer --report-api-errors no --error-exitcode 9 --tool "$tool" \
+      "$here/bin/$program" "$tests" 2>&1 </dev/null) || failed=1
+    grep -E '^=========|^All tests|^test cases|^assertions' <<<"$output" |
+      grep -v 'COMPUTE-SANITIZER\|Host Frame' | head -40 >>"$log"
+  done < <(sanitizer_runs)
+  cat "$log"
+  return "$failed"
+}
+
 demo() {
   local refrain=$here/bin/refrain status=0
   printf '%s\n\n' '== A step with both protections taken away, over a null block that holds E4M3 NaN =='
@@ -66,6 +98,7 @@ command=${1:-help}
 case $command in
   test) run_tests ;;
   bench) run_bench "$@" ;;
+  sanitize) sanitize ;;
   demo) demo ;;
   help | -h | --help) usage ;;
   *)

@@ -181,4 +181,32 @@ bool is_memory_call(Api api) noexcept {
   }
 }
 
+bool gives_back(Api api) noexcept {
+  switch (api) {
+    case Api::free:
+    case Api::free_host:
+    case Api::free_async:
+    case Api::stream_destroy:
+    case Api::event_destroy:
+    case Api::graph_destroy:
+    case Api::graph_exec_destroy: return true;
+    default: return false;
+  }
+}
+
+bool is_async_copy(Api api) noexcept {
+  switch (api) {
+    case Api::memcpy_async_h2d_pageable:
+    case Api::memcpy_async_d2h_pageable:
+    case Api::memcpy_async_h2d_pinned:
+    case Api::memcpy_async_d2h_pinned:
+    case Api::memcpy_async_d2d:
+    case Api::memcpy_2d_async:
+    case Api::memcpy_to_symbol_async:
+    case Api::memcpy_peer_async:
+    case Api::memset_async: return true;
+    default: return false;
+  }
+}
+
 }  // namespace refrain

@@ -152,4 +152,10 @@ struct CaptureRule {
 /// ...
 [[nodiscard]] bool is_memory_call(Api api) noexcept;
 
+/// Gives memory back or destroys a stream, an event, a graph or a graph exec.
+[[nodiscard]] bool gives_back(Api api) noexcept;
+
+/// Copies and fills of a stream: cudaMemcpyAsync and its kin, cudaMemsetAsync.
+[[nodiscard]] bool is_async_copy(Api api) noexcept;
+
 }  // namespace refrain

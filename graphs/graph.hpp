@@ -128,14 +128,23 @@ struct Edge {
   EdgeKind kind = EdgeKind::full;
 };
 
+/// The driver numbers its allocations and the arena its leases: with this bit no two of them are equal.
+inline constexpr std::uint64_t kDriverAllocation = std::uint64_t{1} << 48;
+[[nodiscard]] constexpr std::uint64_t driver_allocation(std::uint64_t id) noexcept {
+  return kDriverAllocation | id;
+}
+[[nodiscard]] constexpr bool is_driver_allocation(std::uint64_t allocation) noexcept {
+  return (allocation & kDriverAllocation) != 0;
+}
+
 struct Buffer {
   std::string name;  ///< the lease's or the user's word for it
   Address base = 0;
   std::uint64_t bytes = 0;
-  MemorySpace space = MemorySpace::device;
+  MemorySpace space = MemorySpace::device;  ///< `unknown`: neither the runtime nor the driver knows the memory
   Dtype dtype = Dtype::unknown;
   Role role = Role::unknown;
-  std::uint64_t allocation = 0;             ///< CUDA's BUFFER_ID or the arena's generation; 0 = unknown
+  std::uint64_t allocation = 0;  ///< the arena's generation, or driver_allocation() of CUDA's BUFFER_ID; 0 = unknown
   std::optional<std::uint64_t> born, died;  ///< event sequence numbers; absent = not seen
   ByteRange reserved{};  ///< bytes that no op may ever write, such as the null block of a KV pool; empty = none
 };

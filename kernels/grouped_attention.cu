@@ -49,7 +49,9 @@ __device__ void attend_tile(const grouped::Queries<Format::kParkedSteps>& q, flo
                             grouped::RowState& state) {
   std::uint32_t attended = 0;
   const std::uint32_t any = grouped::read_masks(masks, place, attended);
-  if (!grouped::m_tile_active(any, place.m_tile)) return;
+  // An idle pair meets too: racecheck counts a thread's barriers, and with fewer in some warps it takes the reads
+  // before the next block barrier and the copies behind it for a race. The pair would only wait there instead.
+  if (!grouped::m_tile_active(any, place.m_tile)) return grouped::pair_barrier(place);
   const std::uint32_t k_plane = device::shared_address(stage), v_plane = k_plane + Layout<Format>::kPlaneBytes;
   float mine[2][4] = {}, s[4][4];
   Format::scores(mine, q, k_plane, place);

@@ -7,7 +7,7 @@ Captured::~Captured() {
 }
 
 CaptureScope::CaptureScope(Recorder& recorder, CaptureMode mode)
-    : recorder_(recorder), stream_(recorder.stream()), mode_(mode) {
+    : recorder_(recorder), shown_(recorder.driver(), "capture"), stream_(recorder.stream()), mode_(mode) {
   check(recorder_.driver().begin_capture(stream_, mode_), "cudaStreamBeginCapture");
   recorder_.start_capture();
 }
@@ -41,7 +41,8 @@ Captured CaptureScope::finish(std::string name, CaptureInfo info) {
   return captured;
 }
 
-GraphExec::GraphExec(Driver& driver, Arena& arena, const Captured& captured, Stream upload_stream) : driver_(&driver) {
+GraphExec::GraphExec(Driver& driver, Arena& arena, const Captured& captured, Stream upload_stream)
+    : driver_(&driver), nodes_(captured.graph.nodes.size()) {
   check(driver.instantiate(captured.handle(), exec_), "cudaGraphInstantiate");
   try {
     check(driver.upload(exec_, upload_stream), "cudaGraphUpload");
@@ -56,7 +57,20 @@ GraphExec::~GraphExec() {
   if (driver_ != nullptr) (void)driver_->destroy(exec_);
 }
 
+void GraphExec::replace(Arena& arena, const Captured& captured, Stream upload_stream) {
+  LeaseHolds holds = arena.hold(captured.graph);
+  if (driver_->update(exec_, captured.handle()) != Status::success) {
+    GraphExec fresh(*driver_, arena, captured, upload_stream);
+    std::swap(exec_, fresh.exec_);
+  } else {
+    check(driver_->upload(exec_, upload_stream), "cudaGraphUpload");
+  }
+  holds_ = std::move(holds);
+  nodes_ = captured.graph.nodes.size();
+}
+
 void GraphExec::launch(Stream stream) {
+  const ProfilerRange shown(*driver_, "replay", nodes_);
   check(driver_->launch(exec_, stream), "cudaGraphLaunch");
 }
 

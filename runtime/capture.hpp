@@ -38,6 +38,7 @@ class CaptureScope {
 
  private:
   Recorder& recorder_;
+  ProfilerRange shown_;
   Stream stream_;
   CaptureMode mode_;
   bool open_ = true;
@@ -49,9 +50,17 @@ class GraphExec {
   /// Throws Error{driver}.
   GraphExec(Driver& driver, Arena& arena, const Captured& captured, Stream upload_stream);
   GraphExec(GraphExec&& other) noexcept
-      : driver_(std::exchange(other.driver_, nullptr)), exec_(other.exec_), holds_(std::move(other.holds_)) {}
+      : driver_(std::exchange(other.driver_, nullptr)),
+        exec_(other.exec_),
+        holds_(std::move(other.holds_)),
+        nodes_(other.nodes_) {}
   GraphExec& operator=(GraphExec&&) = delete;
   ~GraphExec();
+
+  /// From the next launch on, runs the nodes of `captured`: by an update of the exec, which keeps what it has, where CUDA
+  /// can (the same nodes and edges with other parameters), else by a new instantiation. Holds the leases of `captured`
+  /// in place of the old ones. Not while a launch of it is in flight. Throws Error{driver}; then it is as it was.
+  void replace(Arena& arena, const Captured& captured, Stream upload_stream);
 
   /// One cudaGraphLaunch. Stream-ordered. Throws Error{driver}.
   void launch(Stream stream);
@@ -60,6 +69,7 @@ class GraphExec {
   Driver* driver_;
   ExecHandle exec_;
   LeaseHolds holds_;
+  std::uint64_t nodes_ = 0;
 };
 
 }  // namespace refrain

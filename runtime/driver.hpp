@@ -81,6 +81,16 @@ class Driver {
   /// code.
   [[nodiscard]] virtual Status submit(Call& call) = 0;
   [[nodiscard]] virtual Status introspect(GraphHandle graph, Introspection& out) = 0;
+  /// The allocation that holds `address` at this moment: base, bytes, space and `allocation`, a driver_allocation()
+  /// that no other allocation of the process ever has (CUDA's BUFFER_ID). invalid_value for memory that the driver does
+  /// not know, freed memory and pageable memory among it. Allowed during a capture.
+  [[nodiscard]] virtual Status identify(Address address, Buffer& out) = 0;
+
+  /// A named span of this thread for a profiler's timeline (NVTX, domain `refrain`), until its end_range(); nested ones
+  /// end in reverse order. `payload` is a count that goes with it: rows, or nodes. Allowed during a capture; costs
+  /// nothing where no profiler is attached.
+  virtual void begin_range([[maybe_unused]] const char* name, [[maybe_unused]] std::uint64_t payload) noexcept {}
+  virtual void end_range() noexcept {}
 
   /// A call that the runtime has no use for but that people make, e.g. Api::mem_get_info.
   [[nodiscard]] Status api(Api api, Stream stream = {}, Target target = Target::none);
@@ -127,6 +137,20 @@ class Driver {
   [[nodiscard]] Status update(ExecHandle exec, GraphHandle graph);
   [[nodiscard]] Status destroy(GraphHandle graph);
   [[nodiscard]] Status destroy(ExecHandle exec);
+};
+
+/// Driver::begin_range and its end.
+class ProfilerRange {
+ public:
+  ProfilerRange(Driver& driver, const char* name, std::uint64_t payload = 0) : driver_(driver) {
+    driver_.begin_range(name, payload);
+  }
+  ~ProfilerRange() { driver_.end_range(); }
+  ProfilerRange(const ProfilerRange&) = delete;
+  ProfilerRange& operator=(const ProfilerRange&) = delete;
+
+ private:
+  Driver& driver_;
 };
 
 }  // namespace refrain

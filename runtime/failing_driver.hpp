@@ -19,6 +19,10 @@ class FailingDriver final : public Driver {
   [[nodiscard]] DeviceInfo device() const override { return inner_.device(); }
   [[nodiscard]] Status submit(Call& call) override;
   [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override;
+  /// A question, not a call: never fails on request, since its answer "unknown" is no failure.
+  [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner_.identify(address, out); }
+  void begin_range(const char* name, std::uint64_t payload) noexcept override { inner_.begin_range(name, payload); }
+  void end_range() noexcept override { inner_.end_range(); }
 
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_; }
   [[nodiscard]] bool failed() const noexcept { return fail_at_ != 0 && calls_ >= fail_at_; }

@@ -6,6 +6,8 @@
 #include <cassert>
 #include <utility>
 
+#include "runtime/graph_buffers.hpp"
+
 namespace refrain {
 namespace {
 
@@ -41,56 +43,41 @@ std::vector<std::size_t> earlier_nodes(const Introspection& captured, const Pred
   return found;
 }
 
-/// The buffers of one graph: those of the registry that its contracts name, in the order of first use.
-class LocalBuffers {
- public:
-  LocalBuffers(const BufferRegistry& registry, Graph& graph) : registry_(registry), graph_(graph) {}
-
-  /// The graph's id for the buffer at `address`, and how far into it the address lies; nothing for unknown memory.
-  std::optional<std::pair<BufferId, std::uint64_t>> resolve(Address address) {
-    const auto id = registry_.find(address);
-    if (!id) return std::nullopt;
-    const auto [entry, fresh] = local_.try_emplace(*id, static_cast<BufferId>(graph_.buffers.size()));
-    if (fresh) graph_.buffers.push_back(registry_[*id]);
-    return std::pair{entry->second, address - registry_[*id].base};
-  }
-
-  [[nodiscard]] bool named(BufferRegistry::Id id) const { return local_.contains(id); }
-
- private:
-  const BufferRegistry& registry_;
-  Graph& graph_;
-  std::unordered_map<BufferRegistry::Id, BufferId> local_;
-};
-
-std::vector<NodeClaim> resolve_claims(const std::vector<Claim>& claims, LocalBuffers& buffers) {
+std::vector<NodeClaim> resolve_claims(const std::vector<Claim>& claims, GraphBuffers& buffers) {
   std::vector<NodeClaim> out;
   for (const Claim& claim : claims)
     if (const auto place = buffers.resolve(claim.base))
-      out.push_back({claim.fact, place->first, {place->second + claim.range.begin, place->second + claim.range.end}});
+      out.push_back({claim.fact, place->buffer, {place->offset + claim.range.begin, place->offset + claim.range.end}});
   return out;
 }
 
 /// What the driver found behind a graph's addresses gives way where the registry knows more: a lease says more than the
-/// reservation that it is cut from. What is left loses CUDA's number, because the registry counts its own.
+/// reservation that it is cut from.
 void keep_unknown_memory(std::vector<Buffer>& seen, const BufferRegistry& registry) {
   std::erase_if(seen, [&](const Buffer& buffer) {
     return std::any_of(registry.all().begin(), registry.all().end(), [&](const Buffer& known) {
       return known.base < buffer.base + buffer.bytes && buffer.base < known.base + known.bytes;
     });
   });
-  for (Buffer& buffer : seen) buffer.allocation = 0;
 }
 
-void attach(Node& node, const Contract& contract, LocalBuffers& buffers, const Graph& graph) {
+/// The pageable or pinned side of a copy: the node says itself what it is, and CUDA need not know the memory.
+bool is_host_side(const Node& node, Address address) {
+  const auto on_host = [](MemorySpace space) { return space == MemorySpace::pageable || space == MemorySpace::pinned; };
+  return node.copy && ((address == node.copy->src && on_host(node.copy->src_space)) ||
+                       (address == node.copy->dst && on_host(node.copy->dst_space)));
+}
+
+void attach(Node& node, const Contract& contract, GraphBuffers& buffers, const Graph& graph) {
   node.has_contract = true;
   for (const Access& access : contract.accesses) {
-    const auto place = buffers.resolve(access.base);
-    if (!place || access.range.empty()) continue;
-    const Buffer& buffer = graph.buffers[place->first];
+    if (access.range.empty()) continue;
+    if (is_host_side(node, access.base) && !buffers.resolve(access.base)) continue;
+    const GraphBuffers::Place place = buffers.resolve_or_doubt(access.base, access.range.end);
+    const Buffer& buffer = graph.buffers[place.buffer];
     NodeAccess out;
-    out.buffer = place->first;
-    out.range = {place->second + access.range.begin, place->second + access.range.end};
+    out.buffer = place.buffer;
+    out.range = {place.offset + access.range.begin, place.offset + access.range.end};
     out.mode = access.mode;
     out.reach = access.reach;
     out.role = access.role != Role::unknown ? access.role : buffer.role;
@@ -115,6 +102,7 @@ void Recorder::start_capture() {
 
 template <class Enqueue>
 void Recorder::perform(const std::string& op, const Contract& contract, Enqueue enqueue) {
+  const ProfilerRange shown(driver_, op.c_str());
   const std::size_t number = launches_++;
   if (hook_) hook_(number, op, contract, false);
   std::vector<std::uint64_t> before = frontier();
@@ -222,7 +210,7 @@ void Recorder::join() {
 Graph Recorder::describe(const Introspection& captured) const {
   Graph graph = captured.graph;
   keep_unknown_memory(graph.buffers, registry_);
-  LocalBuffers buffers(registry_, graph);
+  GraphBuffers buffers(driver_, registry_, graph);
   const Predecessors predecessors = predecessors_of(graph);
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     const auto mark = marks_.find(captured.handles[at]);
@@ -238,12 +226,18 @@ Graph Recorder::describe(const Introspection& captured) const {
     }
   }
   for (const Entry& entry : ledger_) {
-    const auto id = registry_.find(entry.begin);
-    if (!id || !buffers.named(*id)) continue;
-    const auto place = buffers.resolve(entry.begin);
-    const std::uint64_t length = std::min(entry.end - entry.begin, registry_[*id].bytes - place->second);
-    graph.entry.push_back({entry.fact, place->first, {place->second, place->second + length}, entry.origin, entry.by});
+    const auto place = buffers.named(entry.begin);
+    if (!place) continue;
+    const std::uint64_t length = std::min(entry.end - entry.begin, graph.buffers[place->buffer].bytes - place->offset);
+    graph.entry.push_back({entry.fact, place->buffer, {place->offset, place->offset + length}, entry.origin, entry.by});
   }
+  // What others own they fill too, and the recorder can't see when.
+  for (const auto& [base, id] : buffers.outside())
+    graph.entry.push_back({Fact::written,
+                           id,
+                           {0, graph.buffers[id].bytes},
+                           Origin::initialised_once,
+                           "its owner, outside the runtime: taken for granted"});
   return graph;
 }
 

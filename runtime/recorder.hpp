@@ -46,13 +46,16 @@ class Recorder {
   /// Names what is launched while it lives: `scope/scope/...`.
   class Scope {
    public:
-    Scope(Recorder& recorder, std::string name) : recorder_(recorder) { recorder_.scopes_.push_back(std::move(name)); }
+    Scope(Recorder& recorder, std::string name) : recorder_(recorder), shown_(recorder.driver_, name.c_str()) {
+      recorder_.scopes_.push_back(std::move(name));
+    }
     ~Scope() { recorder_.scopes_.pop_back(); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     Recorder& recorder_;
+    ProfilerRange shown_;
   };
   [[nodiscard]] Scope scope(std::string name) { return {*this, std::move(name)}; }
 

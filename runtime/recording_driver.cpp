@@ -32,7 +32,8 @@ std::uint64_t made_by(const Call& call) {
   switch (call.api) {
     case Api::stream_create: return call.stream.id;
     case Api::event_create: return call.event.id;
-    case Api::end_capture: return call.graph.id;
+    case Api::end_capture:
+    case Api::graph_exec_update: return call.graph.id;
     case Api::graph_instantiate: return call.exec.id;
     default: return 0;
   }
@@ -58,6 +59,7 @@ Recording RecordingDriver::recording(std::string name, const BufferRegistry& reg
   const std::lock_guard lock(mutex_);
   Recording out{std::move(name), graphs_, timeline_, true};
   for (const Buffer& buffer : registry.all()) out.timeline.buffers.push_back({buffer});
+  for (const Buffer& buffer : outside_) out.timeline.buffers.push_back({buffer});
   return out;
 }
 
@@ -65,6 +67,32 @@ void RecordingDriver::add_graph(GraphHandle handle, Graph graph) {
   const std::lock_guard lock(mutex_);
   timeline_.graphs.push_back({clock_.tick(), handle.id, static_cast<std::uint32_t>(graphs_.size())});
   graphs_.push_back(std::move(graph));
+}
+
+void RecordingDriver::add_outside_death(Buffer buffer) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(outside_.begin(), outside_.end(),
+                                  [&](const Buffer& b) { return b.allocation == buffer.allocation; });
+  if (known != outside_.end() && known->died) return;  // another graph's watch found it first
+  buffer.died = clock_.tick();
+  if (known != outside_.end())
+    known->died = buffer.died;
+  else
+    outside_.push_back(std::move(buffer));
+}
+
+void RecordingDriver::add_outside_birth(Buffer buffer) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(outside_.begin(), outside_.end(),
+                                  [&](const Buffer& b) { return b.allocation == buffer.allocation; });
+  if (known != outside_.end()) return;
+  buffer.born = clock_.tick();
+  outside_.push_back(std::move(buffer));
+}
+
+void RecordingDriver::bind(std::string_view name, Address address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  timeline_.bindings.push_back({clock_.tick(), names_.id(name), address, bytes});
 }
 
 void RecordingDriver::add_check(ReplayCheck check, std::string_view graph, std::string_view axis,
@@ -90,8 +118,8 @@ void RecordingDriver::resume() {
   paused_ = false;
 }
 
-RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step)
-    : driver_(driver), recorded_(!driver.paused_) {
+RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step, std::uint64_t rows)
+    : driver_(driver), shown_(driver.inner_, step ? "step" : "range", rows), recorded_(!driver.paused_) {
   if (!recorded_) return;
   const std::lock_guard lock(driver_.mutex_);
   event_.first = driver_.clock_.tick();

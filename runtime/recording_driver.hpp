@@ -29,9 +29,17 @@ class RecordingDriver final : public Driver {
   [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
     return inner_.introspect(graph, out);
   }
+  [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner_.identify(address, out); }
+  void begin_range(const char* name, std::uint64_t payload) noexcept override { inner_.begin_range(name, payload); }
+  void end_range() noexcept override { inner_.end_range(); }
 
   /// Ties the handle that end_capture gave to `graph`, which the recording will hold.
   void add_graph(GraphHandle handle, Graph graph);
+  /// Memory that the registry does not know, as PointerWatch finds it: gone, or there in place of something that is.
+  void add_outside_death(Buffer buffer);
+  void add_outside_birth(Buffer buffer);
+  /// From now on the input `name` stands at `address`: what the engine's own table of inputs says.
+  void bind(std::string_view name, Address address, std::uint64_t bytes);
   /// `check.sequence` is set here; the names are interned.
   void add_check(ReplayCheck check, std::string_view graph, std::string_view axis, std::string_view fill);
 
@@ -41,20 +49,23 @@ class RecordingDriver final : public Driver {
   void pause();
   void resume();
 
-  /// A span of this thread, from construction to destruction; a step is one that is on the hot path.
+  /// A span of this thread, from construction to destruction; a step is one that is on the hot path. A profiler sees it
+  /// as a range `step`, recorded here or not.
   class Range {
    public:
-    Range(RecordingDriver& driver, std::string_view name, bool step);
+    Range(RecordingDriver& driver, std::string_view name, bool step, std::uint64_t rows);
     ~Range();
     Range(const Range&) = delete;
     Range& operator=(const Range&) = delete;
 
    private:
     RecordingDriver& driver_;
+    ProfilerRange shown_;
     RangeEvent event_;
     bool recorded_;
   };
-  [[nodiscard]] Range step(std::string_view name) { return {*this, name, true}; }
+  /// `rows`: the real ones, for the profiler.
+  [[nodiscard]] Range step(std::string_view name, std::uint64_t rows = 0) { return {*this, name, true, rows}; }
 
   /// Everything seen so far, with the buffers of `registry`.
   [[nodiscard]] Recording recording(std::string name, const BufferRegistry& registry) const;
@@ -81,6 +92,7 @@ class RecordingDriver final : public Driver {
   Timeline timeline_;
   Interner names_{timeline_};
   std::vector<Graph> graphs_;
+  std::vector<Buffer> outside_;  // buffers of the timeline beside the registry's
   std::vector<OpenCapture> open_;
   std::unordered_map<std::uint64_t, std::uint32_t> streams_in_capture_, events_in_capture_;  // handle -> capture id
   std::uint32_t captures_ = 0;

@@ -9,6 +9,7 @@
 
 #include "audit/audit.hpp"
 #include "kernels/attention_oracle.hpp"
+#include "runtime/pointer_watch.hpp"
 #include "runtime/session.hpp"
 #include "runtime/steps/step.hpp"
 
@@ -20,7 +21,7 @@ Output replay(Session& s, GraphExec& exec, const RunOptions& options, ReplaySumm
   for (summary.count = 0; summary.count < options.replays; ++summary.count) {
     apply_poison(s.driver, s.buffers, s.inputs, options.poison);
     {
-      const auto step = s.driver.step(to_string(options.step.step));
+      const auto step = s.driver.step(to_string(options.step.step), static_cast<std::uint64_t>(options.step.rows));
       exec.launch(s.stream);
       check(s.driver.synchronize(s.stream), "cudaStreamSynchronize");
     }
@@ -81,7 +82,7 @@ ReplaySummary replay_and_compare(Session& s, const Captured& captured, const Run
 }  // namespace
 
 std::string dangling_pointer(const Report& report) {
-  constexpr std::array<std::string_view, 4> kRules = {"RF206", "RF401", "RF402", "RF403"};
+  constexpr std::array<std::string_view, 5> kRules = {"RF206", "RF401", "RF402", "RF403", "RF404"};
   for (const Finding& finding : report.findings())
     if (finding.severity == Severity::error && std::find(kRules.begin(), kRules.end(), finding.rule) != kRules.end())
       return fmt::format("refused before replay: {} {}, {}", finding.rule, finding.name, finding.where);
@@ -103,10 +104,13 @@ RunResult run_step(Driver& driver, const RunOptions& options) {
   result.device = driver.device();
   std::optional<Captured> captured = session.capture(recorder, result.refused);
   if (captured) {
-    break_after_capture(session.buffers);
+    break_after_capture(session.driver, session.buffers);
+    PointerWatch watch(captured->graph);
+    watch.check(session.driver);
     result.graph = captured->graph;
     result.refused = dangling_pointer(audit(Subject{{session.recording()}}));
     if (result.refused.empty()) result.replay = replay_and_compare(session, *captured, options);
+    watch.check(session.driver);
   }
   result.recording = session.recording();
   const Subject subject{{result.recording}};

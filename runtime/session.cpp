@@ -13,9 +13,13 @@ const StepOptions& valid(const StepOptions& options) {
   return options;
 }
 
+const char* phase_of(const StepOptions& o) {
+  return o.step == StepKind::grouped ? "prefill" : "decode";
+}
+
 CaptureInfo capture_info(const StepOptions& o) {
   CaptureInfo info;
-  info.phase = o.step == StepKind::grouped ? "prefill" : "decode";
+  info.phase = phase_of(o);
   info.bucket = fmt::format("rows={} page_size={} kv={}", o.bucket_rows(), o.page_size, to_string(o.kv));
   return info;
 }
@@ -42,6 +46,8 @@ Session::Session(Driver& inner, const StepOptions& options)
       arena(driver, registry, StepBuffers::arena_bytes(valid(options))),
       buffers(driver, registry, arena, options),
       inputs(make_inputs(options, buffers.pages)) {
+  for (const Buffer& buffer : registry.all())
+    if (buffer.role == Role::input) driver.bind(buffer.name, buffer.base, buffer.bytes);
   buffers.upload(driver, inputs);
   stream = new_stream(driver);
   try {
@@ -62,6 +68,7 @@ std::optional<Captured> Session::capture(Recorder& recorder, std::string& error)
   // A bare cudaMalloc kills a strict capture; only a relaxed one lets it pass in silence.
   const bool relaxed = buffers.options.faults.has(Fault::alloc_in_capture);
   try {
+    const ProfilerRange phase(driver, phase_of(buffers.options));
     CaptureScope scope(recorder, relaxed ? CaptureMode::relaxed : CaptureMode::global);
     record_step(recorder, buffers);
     std::optional<Captured> captured;

@@ -7,6 +7,7 @@
 #include "audit/audit.hpp"
 #include "kernels/codec.hpp"
 #include "runtime/output.hpp"
+#include "runtime/pointer_watch.hpp"
 #include "runtime/run.hpp"
 #include "runtime/session.hpp"
 #include "runtime/steps/poison.hpp"
@@ -109,7 +110,8 @@ class Verifier {
 
   Output replay() {
     {
-      const auto step = s_.driver.step(to_string(s_.buffers.options.step));
+      const auto step =
+          s_.driver.step(to_string(s_.buffers.options.step), static_cast<std::uint64_t>(s_.buffers.options.rows));
       exec_.launch(s_.stream);
       check(s_.driver.synchronize(s_.stream), "cudaStreamSynchronize");
     }
@@ -175,9 +177,12 @@ VerifyResult verify_step(Driver& driver, const StepOptions& options) {
   result.device = driver.device();
   std::optional<Captured> captured = session.capture(recorder, result.refused);
   if (captured) {
-    break_after_capture(session.buffers);
+    break_after_capture(session.driver, session.buffers);
+    PointerWatch watch(captured->graph);
+    watch.check(session.driver);
     result.refused = dangling_pointer(audit(Subject{{session.recording()}}));
     if (result.refused.empty()) Verifier(session, *captured, result).run();
+    watch.check(session.driver);
   }
   result.recording = session.recording();
   const Subject subject{{result.recording}};

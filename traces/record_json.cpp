@@ -131,6 +131,19 @@ void read_graph(FlatRecord& record, RecordSink& sink) {
   sink.graph(read_graph_json(text, "graph"), tie);
 }
 
+void read_binding(FlatRecord& record, RecordSink& sink) {
+  BindingEvent event;
+  need(record, "seq", "a sequence number");
+  need(record, "name", "the input's name");
+  need(record, "address", "where the input stands from here on");
+  record.read("seq", event.sequence);
+  const std::string_view name = text_or_empty(record, "name");
+  read_place(record, "address", event.address);
+  record.read("bytes", event.bytes);
+  record.check_all_known("a binding");
+  sink.binding(event, name);
+}
+
 void read_check(FlatRecord& record, RecordSink& sink) {
   ReplayCheck check;
   need(record, "seq", "a sequence number");
@@ -150,11 +163,12 @@ void read_check(FlatRecord& record, RecordSink& sink) {
   sink.check(check, graph, axis, fill);
 }
 
-constexpr std::array<RecordType, 5> kTypes{{
+constexpr std::array<RecordType, 6> kTypes{{
     {.name = "call", .read = read_call},
     {.name = "range", .read = read_range},
     {.name = "buffer", .read = read_buffer},
     {.name = "graph", .read = read_graph},
+    {.name = "binding", .read = read_binding},
     {.name = "check", .read = read_check},
 }};
 

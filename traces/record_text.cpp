@@ -144,6 +144,15 @@ std::string graph_text(const Graph& graph, std::optional<GraphTie> tie) {
   return std::move(line).take();
 }
 
+std::string binding_text(const BindingEvent& event, std::string_view name) {
+  Line line("binding");
+  line.number("seq", event.sequence);
+  line.text("name", name);
+  line.address("address", event.address);
+  line.number_unless_0("bytes", event.bytes);
+  return std::move(line).take();
+}
+
 std::string check_text(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) {
   Line line("check");
   line.number("seq", check.sequence);

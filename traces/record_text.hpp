@@ -17,6 +17,7 @@ namespace refrain {
 [[nodiscard]] std::string range_text(const RangeEvent& event, std::string_view name);
 [[nodiscard]] std::string buffer_text(const Buffer& buffer);
 [[nodiscard]] std::string graph_text(const Graph& graph, std::optional<GraphTie> tie);
+[[nodiscard]] std::string binding_text(const BindingEvent& event, std::string_view name);
 [[nodiscard]] std::string check_text(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                                      std::string_view fill);
 [[nodiscard]] std::string end_text(std::uint64_t records);

@@ -79,6 +79,10 @@ void RecordingWriter::append(const Graph& graph, std::optional<GraphTie> tie) {
               path_);
 }
 
+void RecordingWriter::append(const BindingEvent& event, std::string_view name) {
+  append_line(binding_text(event, name));
+}
+
 void RecordingWriter::append(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                              std::string_view fill) {
   append_line(check_text(check, graph, axis, fill));

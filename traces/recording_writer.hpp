@@ -37,6 +37,7 @@ class RecordingWriter {
   /// Throws Error{input} for a graph whose text is longer than a reader takes; the recording goes on without it, and
   /// its end will tell that one record is missing.
   void append(const Graph& graph, std::optional<GraphTie> tie);
+  void append(const BindingEvent& event, std::string_view name);
   void append(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill);
 
   void flush();

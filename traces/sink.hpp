@@ -46,6 +46,7 @@ struct RecordSink {
   virtual void buffer(const Buffer& buffer) = 0;
   /// Without a tie, no call of the timeline is known to have made the graph.
   virtual void graph(Graph&& graph, std::optional<GraphTie> tie) = 0;
+  virtual void binding(const BindingEvent& event, std::string_view name) = 0;
   virtual void check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                      std::string_view fill) = 0;
   /// One place that could not be read; the sink counts them by name.

@@ -25,7 +25,8 @@ struct ApiEvent {
   std::uint64_t sequence = 0;
   std::uint64_t start_ns = 0, end_ns = 0;  ///< since the recording began
   std::uint64_t object = 0;  ///< handle of what the call was aimed at beside its stream: event, graph or graph exec
-  std::uint64_t made = 0;    ///< handle of what it made: stream, event, graph (end_capture), graph exec (instantiate)
+  std::uint64_t made = 0;    ///< handle of what it made: stream, event, graph (end_capture), graph exec (instantiate).
+                             ///< Of graph_exec_update: the graph that the exec runs from now on; 0 = not recorded
   Address address = 0;       ///< allocation, or destination
   Address source = 0;        ///< of a copy
   std::uint64_t bytes = 0;
@@ -63,6 +64,14 @@ struct GraphEvent {
   std::uint32_t graph = 0;  ///< index into Recording::graphs
 };
 
+/// From here on the input of this name stands at `address`: a graph captured before holds the place it had.
+struct BindingEvent {
+  std::uint64_t sequence = 0;
+  StringId name = 0;
+  Address address = 0;
+  std::uint64_t bytes = 0;
+};
+
 enum class CheckKind : std::uint8_t { poison, repeat, eager };
 
 /// One replay whose output was compared: with the unpoisoned replay, with the replay before, or with eager.
@@ -93,6 +102,7 @@ struct Timeline {
   std::vector<RangeEvent> ranges;
   std::vector<BufferEvent> buffers;
   std::vector<GraphEvent> graphs;
+  std::vector<BindingEvent> bindings;
   std::vector<ReplayCheck> checks;
   std::vector<ReadProblem> problems;
   bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown

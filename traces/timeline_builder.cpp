@@ -43,6 +43,11 @@ void TimelineBuilder::graph(Graph&& graph, std::optional<GraphTie> tie) {
   recording_.graphs.push_back(std::move(graph));
 }
 
+void TimelineBuilder::binding(const BindingEvent& event, std::string_view name) {
+  recording_.timeline.bindings.push_back(event);
+  recording_.timeline.bindings.back().name = names_.id(name);
+}
+
 void TimelineBuilder::check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                             std::string_view fill) {
   ReplayCheck& kept = recording_.timeline.checks.emplace_back(check);
@@ -68,6 +73,7 @@ void TimelineBuilder::end(bool complete) {
   sort_by(timeline.ranges, [](const RangeEvent& e) { return e.last; });
   sort_by(timeline.buffers, [](const BufferEvent& e) { return e.buffer.born.value_or(0); });
   sort_by(timeline.graphs, [](const GraphEvent& e) { return e.sequence; });
+  sort_by(timeline.bindings, [](const BindingEvent& e) { return e.sequence; });
   sort_by(timeline.checks, [](const ReplayCheck& e) { return e.sequence; });
 }
 

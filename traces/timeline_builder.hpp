@@ -15,6 +15,7 @@ class TimelineBuilder final : public RecordSink {
   void range(const RangeEvent& event, std::string_view name) override;
   void buffer(const Buffer& buffer) override;
   void graph(Graph&& graph, std::optional<GraphTie> tie) override;
+  void binding(const BindingEvent& event, std::string_view name) override;
   void check(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) override;
   void problem(const ReadProblem& problem) override;
   void end(bool complete) override;

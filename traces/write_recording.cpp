@@ -16,7 +16,7 @@
 namespace refrain {
 namespace {
 
-enum class Table : std::uint8_t { buffer, call, graph, range, check };
+enum class Table : std::uint8_t { buffer, call, graph, range, binding, check };
 
 struct Place {
   std::uint64_t sequence = 0;
@@ -36,6 +36,7 @@ std::vector<Place> in_order(const Recording& recording, const std::vector<const 
     add(Table::buffer, i, timeline.buffers[i].buffer.born.value_or(0));
   for (std::size_t i = 0; i < timeline.calls.size(); ++i) add(Table::call, i, timeline.calls[i].sequence);
   for (std::size_t i = 0; i < timeline.ranges.size(); ++i) add(Table::range, i, timeline.ranges[i].last);
+  for (std::size_t i = 0; i < timeline.bindings.size(); ++i) add(Table::binding, i, timeline.bindings[i].sequence);
   for (std::size_t i = 0; i < timeline.checks.size(); ++i) add(Table::check, i, timeline.checks[i].sequence);
   std::uint64_t sequence = 0;
   for (std::size_t i = 0; i < recording.graphs.size(); ++i) {
@@ -65,6 +66,10 @@ void append(RecordingWriter& writer, const Recording& recording, const std::vect
     }
     case Table::range: {
       const RangeEvent& event = timeline.ranges[place.index];
+      return writer.append(event, timeline.text(event.name));
+    }
+    case Table::binding: {
+      const BindingEvent& event = timeline.bindings[place.index];
       return writer.append(event, timeline.text(event.name));
     }
     case Table::check: {

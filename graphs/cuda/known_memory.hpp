@@ -11,6 +11,9 @@
 
 namespace refrain {
 
+/// The allocation that holds `address` now; false for an address that CUDA does not know.
+[[nodiscard]] bool identify_address(const DriverCalls& calls, Address address, Buffer& out);
+
 class KnownMemory {
  public:
   explicit KnownMemory(const DriverCalls& calls) : calls_(calls) {}
@@ -30,7 +33,6 @@ class KnownMemory {
 
  private:
   [[nodiscard]] const Buffer* find(Address address) const;
-  [[nodiscard]] bool ask(Address address, Buffer& out) const;
 
   const DriverCalls& calls_;
   std::map<Address, Buffer> seen_;  // by base; nothing is freed while a graph is read, so they do not overlap

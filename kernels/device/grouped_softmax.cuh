@@ -47,6 +47,11 @@ __device__ inline bool m_tile_active(std::uint32_t mask, int m_tile) {
 static_assert(m_tiles_of_query(2) == 3 && m_tiles_of_query(5) == 6 && m_tiles_of_query(1) == 1 &&
               m_tiles_of_query(3) == 2 && m_tiles_of_query(6) == 4);
 
+/// The two warps of an M tile meet.
+__device__ inline void pair_barrier(const Place& place) {
+  named_barrier(1 + place.m_tile, 64);
+}
+
 /// Scores of all 32 tokens, in token order: s[i] is column tile i.
 __device__ inline void exchange_scores(const float (&mine)[2][4], float (&s)[4][4], std::byte* exchange,
                                        const Place& place) {
@@ -54,7 +59,7 @@ __device__ inline void exchange_scores(const float (&mine)[2][4], float (&s)[4][
   const auto* other = reinterpret_cast<const float4*>(exchange + (place.warp ^ 1) * kExchangeBytes) + place.lane;
   own[0] = {mine[0][0], mine[0][1], mine[0][2], mine[0][3]};
   own[32] = {mine[1][0], mine[1][1], mine[1][2], mine[1][3]};
-  named_barrier(1 + place.m_tile, 64);  // the two warps of the M tile
+  pair_barrier(place);
   const float4 theirs[2] = {other[0], other[32]};
 #pragma unroll
   for (int n = 0; n < 2; ++n) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graphs/cuda/introspect.hpp"
+#include "graphs/cuda/known_memory.hpp"
 #include "runtime/cuda/cuda_status.hpp"
 #include "runtime/cuda/probe.hpp"
 
@@ -48,23 +49,9 @@ DeviceInfo describe_device() {
   return {"cuda", properties.name, std::move(module), version_text(runtime)};
 }
 
-/// At exit the runtime may be gone before what owns its handles; then there is nothing left to destroy.
-bool gives_back(Api api) {
-  switch (api) {
-    case Api::free:
-    case Api::free_host:
-    case Api::free_async:
-    case Api::stream_destroy:
-    case Api::event_destroy:
-    case Api::graph_destroy:
-    case Api::graph_exec_destroy: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
-CudaDriver::CudaDriver() : scratch_(kDevice), info_(describe_device()) {
+CudaDriver::CudaDriver() : calls_(DriverCalls::load()), scratch_(kDevice), info_(describe_device()) {
   cudaFuncAttributes attributes{};
   check(status_of(cudaFuncGetAttributes(&attributes, probe_kernel())), "this build has no code for the GPU");
 }
@@ -77,6 +64,7 @@ Status CudaDriver::submit(Call& call) {
     const Answer answer = (this->*group)(call);
     if (!answer) continue;
     const Status status = status_of(*answer);
+    // At exit the runtime may be gone before what owns its handles; then there is nothing left to destroy.
     return *answer == cudaErrorCudartUnloading && gives_back(call.api) ? Status::success : status;
   }
   return Status::not_supported;
@@ -91,6 +79,10 @@ Status CudaDriver::introspect(GraphHandle graph, Introspection& out) {
   } catch (const Error& error) {
     return static_cast<Status>(error.status());
   }
+}
+
+Status CudaDriver::identify(Address address, Buffer& out) {
+  return identify_address(calls_, address, out) ? Status::success : Status::invalid_value;
 }
 
 cudaStream_t CudaDriver::stream_of(const Call& call) noexcept {

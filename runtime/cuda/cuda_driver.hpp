@@ -8,6 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "graphs/cuda/driver_calls.hpp"
+#include "runtime/cuda/nvtx_ranges.hpp"
 #include "runtime/cuda/scratch.hpp"
 #include "runtime/driver.hpp"
 
@@ -21,6 +23,9 @@ class CudaDriver final : public Driver {
   [[nodiscard]] DeviceInfo device() const override { return info_; }
   [[nodiscard]] Status submit(Call& call) override;
   [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override;
+  [[nodiscard]] Status identify(Address address, Buffer& out) override;
+  void begin_range(const char* name, std::uint64_t payload) noexcept override { ranges_.begin(name, payload); }
+  void end_range() noexcept override { ranges_.end(); }
 
  private:
   /// What a group of calls answers; nothing when the call is not of the group.
@@ -44,8 +49,10 @@ class CudaDriver final : public Driver {
 
   [[nodiscard]] static cudaStream_t stream_of(const Call& call) noexcept;
 
+  DriverCalls calls_;
   Scratch scratch_;
   DeviceInfo info_;
+  NvtxRanges ranges_;
   // Held while a capture begins or ends, not while it lasts: CUDA does not promise that two threads may do that at
   // once while modules are loaded lazily.
   std::mutex capture_lock_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "runtime/cuda/cuda_driver.hpp"
 #include "runtime/cuda/cuda_status.hpp"
 #include "runtime/cuda/probe.hpp"
@@ -31,6 +33,9 @@ bool cuda_device_present() {
 }
 
 std::unique_ptr<Driver> make_cuda_driver() {
+  // All of this build's kernels are loaded with the context, so that none is loaded during a capture or in a step. CUDA
+  // reads this once, at its first call; who set it otherwise, or called CUDA before, keeps what he has.
+  (void)::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   if (const std::string why = cuda_absent_reason(); !why.empty())
     throw Error(ErrorKind::driver, "CUDA driver", why, "");
   return std::make_unique<CudaDriver>();

@@ -1,6 +1,9 @@
 #include "runtime/host/host_driver.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -161,6 +164,8 @@ Status HostDriver::take_memory(Call& call) {
   }
   std::memset(block.memory.get(), 0xFF, call.bytes + 256);
   block.space = call.space;
+  block.bytes = call.bytes;
+  block.id = next_id_++;
   const auto raw = reinterpret_cast<Address>(block.memory.get());
   call.address = (raw + 255) / 256 * 256;
   blocks_.emplace(call.address, std::move(block));
@@ -259,6 +264,21 @@ Status HostDriver::end(Call& call, std::uint32_t thread) {
   if (!ended.joined()) return Status::capture_unjoined;
   call.graph = {next_id_++};
   graphs_.emplace(call.graph.id, std::move(ended.graph));
+  return Status::success;
+}
+
+Status HostDriver::identify(Address address, Buffer& out) {
+  const std::lock_guard lock(mutex_);
+  const auto next = blocks_.upper_bound(address);
+  if (next == blocks_.begin()) return Status::invalid_value;
+  const auto& [base, block] = *std::prev(next);
+  if (address - base >= block.bytes) return Status::invalid_value;
+  out = {};
+  out.name = fmt::format("allocation {}", block.id);
+  out.base = base;
+  out.bytes = block.bytes;
+  out.space = block.space;
+  out.allocation = driver_allocation(block.id);
   return Status::success;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,7 @@ class HostDriver final : public Driver {
   [[nodiscard]] DeviceInfo device() const override;
   [[nodiscard]] Status submit(Call& call) override;
   [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override;
+  [[nodiscard]] Status identify(Address address, Buffer& out) override;
 
   /// What is alive, for tests that look for leaks.
   struct Census {
@@ -36,6 +38,8 @@ class HostDriver final : public Driver {
   struct Block {
     std::shared_ptr<std::byte[]> memory;  // shared with the graphs that made it, if one did
     MemorySpace space = MemorySpace::device;
+    std::uint64_t bytes = 0;  // as asked for
+    std::uint64_t id = 0;     // of no other block, ever
   };
   struct StreamState {
     bool blocking = false;
@@ -68,7 +72,7 @@ class HostDriver final : public Driver {
 
   mutable std::mutex mutex_;
   std::uint64_t next_id_ = 1;
-  std::unordered_map<Address, Block> blocks_;
+  std::map<Address, Block> blocks_;
   std::unordered_map<std::uint64_t, StreamState> streams_;
   std::unordered_map<std::uint64_t, EventState> events_;
   std::unordered_map<std::uint64_t, HostGraph> graphs_, execs_;

@@ -19,6 +19,7 @@ bool names_event(Api api) {
 }
 
 bool names_stream(Api api) {
+  if (is_async_copy(api)) return true;
   switch (api) {
     case Api::begin_capture:
     case Api::end_capture:
@@ -30,15 +31,6 @@ bool names_stream(Api api) {
     case Api::event_record_external:
     case Api::stream_wait_event:
     case Api::stream_wait_event_external:
-    case Api::memcpy_async_h2d_pageable:
-    case Api::memcpy_async_d2h_pageable:
-    case Api::memcpy_async_h2d_pinned:
-    case Api::memcpy_async_d2h_pinned:
-    case Api::memcpy_async_d2d:
-    case Api::memcpy_2d_async:
-    case Api::memcpy_to_symbol_async:
-    case Api::memcpy_peer_async:
-    case Api::memset_async:
     case Api::mem_prefetch_async:
     case Api::stream_attach_mem_async:
     case Api::stream_add_callback:

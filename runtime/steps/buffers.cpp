@@ -98,6 +98,8 @@ StepBuffers::StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena,
   page_table = arena.lease({"page_table", requests * u(pages_used(o) + 1) * 4, Role::input, Dtype::i32});
   selected = arena.lease({"selected", bucket * kSelectedWidth * 4, Role::input, Dtype::i32});
   q = arena.lease({"q", bucket * kHeads * row_bytes, Role::input, o.q_dtype()});
+  if (o.faults.has(Fault::input_rebound))
+    moved_q = arena.lease({"q, moved", bucket * kHeads * row_bytes, Role::input, o.q_dtype()});
   k = arena.lease({"k", bucket * row_bytes, Role::input, o.q_dtype()});
   v = arena.lease({"v", bucket * row_bytes, Role::input, o.q_dtype()});
   scales = arena.lease({"kv scales", 8, Role::weights, Dtype::fp32});

@@ -65,11 +65,13 @@ class StepBuffers {
   KvPool pool;
   std::vector<std::vector<std::int32_t>> pages;  ///< by request
   Lease rows, token_to_req, query_pos, seq_len, page_table, selected, q, k, v, scales;
+  Lease moved_q;  ///< for the fault `input-rebound`
   GroupedBuffers grouped;
   XqaBuffers xqa;
   OutputBuffers output;
   std::vector<std::int32_t> host_partitions;  ///< pageable; only the fault `workspace-on-host` copies it
   mutable std::vector<float> host_lse;        ///< pageable; only the faults `pageable-copy` and `sync-copy` write it
+  float host_k_scale = 1.0f;                  ///< for the fault `unknown-pointer`
   Stream side{};                              ///< for the faults `other-stream` and `unjoined-fork`
 };
 

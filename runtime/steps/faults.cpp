@@ -116,6 +116,18 @@ constexpr std::array kFaults = {
               .xqa_decode = true,
               .rules = "RF402",
               .what = "the workspace is freed after the capture, and its bytes go to another buffer"},
+    FaultInfo{.fault = Fault::unknown_pointer,
+              .name = "unknown-pointer",
+              .grouped_prefill = true,
+              .xqa_decode = true,
+              .rules = "RF404",
+              .what = "the decode is handed a K scale in host memory that the driver does not know"},
+    FaultInfo{.fault = Fault::input_rebound,
+              .name = "input-rebound",
+              .grouped_prefill = true,
+              .xqa_decode = true,
+              .rules = "RF406",
+              .what = "the queries move to another buffer after the capture, and the graph reads the old one"},
     FaultInfo{.fault = Fault::pad_rows_unwritten,
               .name = "pad-rows-unwritten",
               .grouped_prefill = true,
@@ -143,7 +155,7 @@ const char* to_string(StepKind step) noexcept {
 }
 
 void FaultSet::add(Fault fault) noexcept {
-  bits_ |= 1u << static_cast<unsigned>(fault);
+  bits_ |= std::uint64_t{1} << static_cast<unsigned>(fault);
   if (fault == Fault::pad_fix_outside || fault == Fault::pad_fix_late) add(Fault::kernel_zero_off);
 }
 

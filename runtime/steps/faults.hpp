@@ -32,6 +32,8 @@ enum class Fault : std::uint8_t {
   unjoined_fork,
   stale_pointer,
   reused_address,
+  unknown_pointer,
+  input_rebound,
   pad_rows_unwritten,
   stale_padding,
   null_block_written,
@@ -41,12 +43,12 @@ enum class Fault : std::uint8_t {
 class FaultSet {
  public:
   void add(Fault fault) noexcept;
-  [[nodiscard]] bool has(Fault fault) const noexcept { return bits_ >> static_cast<unsigned>(fault) & 1u; }
+  [[nodiscard]] bool has(Fault fault) const noexcept { return (bits_ >> static_cast<unsigned>(fault) & 1u) != 0; }
   [[nodiscard]] bool any_of(std::initializer_list<Fault> faults) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
 
  private:
-  std::uint32_t bits_ = 0;
+  std::uint64_t bits_ = 0;
 };
 
 struct FaultInfo {

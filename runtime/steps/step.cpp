@@ -124,11 +124,13 @@ void record_xqa_decode(Recorder& recorder, const StepBuffers& b) {
   finish_step(recorder, b);
 }
 
-void break_after_capture(StepBuffers& b) {
+void break_after_capture(RecordingDriver& driver, StepBuffers& b) {
   const FaultSet& faults = b.options.faults;
   if (faults.has(Fault::stale_pointer)) b.xqa.unguarded->drop();
   if (faults.has(Fault::reused_address)) b.xqa.unguarded->reuse();
   if (faults.has(Fault::workspace_grown)) b.xqa.unguarded->grow();
+  if (faults.has(Fault::input_rebound))
+    driver.bind("q", b.moved_q.address(), kHeadDim * dtype_bytes(b.options.q_dtype()));
 }
 
 void record_step(Recorder& recorder, const StepBuffers& b) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/recorder.hpp"
+#include "runtime/recording_driver.hpp"
 #include "runtime/steps/buffers.hpp"
 
 namespace refrain {
@@ -18,8 +19,9 @@ void record_xqa_decode(Recorder& recorder, const StepBuffers& buffers);
 /// Whichever of the two the options name.
 void record_step(Recorder& recorder, const StepBuffers& buffers);
 
-/// What the faults `stale-pointer`, `reused-address` and `workspace-grown` do between a capture and its first replay.
-void break_after_capture(StepBuffers& buffers);
+/// What the faults `stale-pointer`, `reused-address`, `workspace-grown` and `input-rebound` do between a capture and
+/// its first replay.
+void break_after_capture(RecordingDriver& driver, StepBuffers& buffers);
 
 /// plan_xqa, xqa_decode, merge_partials for the rows that `xqa` serves, into `output`.
 void record_xqa_route(Recorder& recorder, const StepBuffers& buffers, const XqaBuffers& xqa,

@@ -97,7 +97,7 @@ XqaDecodeArgs decode_args(const StepBuffers& b, const XqaBuffers& x) {
   args.slot_rows = x.slot_rows.as<std::int32_t>();
   args.lengths = x.lengths.as<std::int32_t>();
   args.active_partitions = x.active_partitions.as<std::int32_t>();
-  args.k_scale = b.scales.as<float>();
+  args.k_scale = b.options.faults.has(Fault::unknown_pointer) ? &b.host_k_scale : b.scales.as<float>();
   args.v_scale = b.scales.as<float>() + 1;
   args.softmax_scale = softmax_scale();
   args.slots = x.slots;

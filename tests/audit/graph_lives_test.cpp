@@ -77,6 +77,27 @@ TEST_CASE("graph lives: an update ends what is known of an exec") {
   CHECK(lives[0].execs[0].gone.has_value());
 }
 
+TEST_CASE("graph lives: an exec that is updated runs the other graph from then on") {
+  Calls calls;
+  capture(calls);
+  constexpr std::uint64_t kOther = 12;
+  calls.call(Api::begin_capture, 3).capture = 2;
+  calls.call(Api::end_capture, 3, 0, kOther).capture = 2;
+  calls.graph(kOther);
+  calls.call(Api::graph_launch, 3, kExec);
+  calls.call(Api::graph_exec_update, 0, kExec, kOther);
+  calls.call(Api::graph_launch, 3, kExec);
+  calls.call(Api::graph_launch, 3, kExec);
+  const auto lives = lives_of(calls.recording);
+  REQUIRE(lives.size() == 2);
+  CHECK_FALSE(lives[0].updated);
+  CHECK(lives[0].execs[0].launches.size() == 1);
+  CHECK(lives[0].execs[0].gone.has_value());
+  REQUIRE(lives[1].execs.size() == 1);
+  CHECK(lives[1].execs[0].launches.size() == 2);
+  CHECK_FALSE(lives[1].execs[0].gone.has_value());
+}
+
 TEST_CASE("graph lives: what can still run after a moment") {
   Calls calls;
   capture(calls);

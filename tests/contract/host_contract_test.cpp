@@ -46,6 +46,7 @@ TEST_CASE("contract: the suite sees a driver that lets one sync through") {
     [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
       return inner.introspect(graph, out);
     }
+    [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner.identify(address, out); }
   } driver;
   // One row, three modes, both threads.
   CHECK(test::contract_failures(driver).size() == 6);

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "runtime/failing_driver.hpp"
 #include "runtime/host/host_driver.hpp"
 #include "tests/catch.hpp"
 
@@ -80,4 +81,49 @@ TEST_CASE("capture: a graph exec holds the leases that its nodes name") {
   f.arena.release(f.lease);
   CHECK(f.driver.census().execs == 0);
   CHECK(f.driver.census().graphs == 0);
+}
+
+namespace {
+
+Captured capture_touches(Fixture& f, int count) {
+  CaptureScope scope(f.recorder, CaptureMode::global);
+  for (int i = 0; i < count; ++i) f.recorder.launch(touch_op, f.args);
+  return scope.finish("step", {});
+}
+
+}  // namespace
+
+TEST_CASE("graph exec: it is updated where the nodes are the same and instantiated again where they are not") {
+  Fixture f;
+  const Captured two = capture_touches(f, 2), other_two = capture_touches(f, 2), three = capture_touches(f, 3);
+  GraphExec exec(f.driver, f.arena, two, f.stream);
+  const std::size_t execs = f.driver.census().execs;
+  exec.replace(f.arena, other_two, f.stream);
+  CHECK(f.driver.census().execs == execs);
+  exec.replace(f.arena, three, f.stream);
+  CHECK(f.driver.census().execs == execs);  // the old one went
+  f.lease.as<std::uint8_t>()[0] = 0;
+  exec.launch(f.stream);
+  CHECK(f.lease.as<std::uint8_t>()[0] == 1);
+}
+
+TEST_CASE("graph exec: a replacement that fails at any call leaves the old exec and nothing else") {
+  Fixture f;
+  const Captured two = capture_touches(f, 2), three = capture_touches(f, 3);
+  bool done = false;
+  for (std::uint64_t n = 3; !done; ++n) {  // the first two calls make the exec
+    FailingDriver failing(f.driver, n);
+    GraphExec exec(failing, f.arena, two, f.stream);
+    try {
+      exec.replace(f.arena, three, f.stream);
+      done = !failing.failed();
+    } catch (const Error&) {
+    }
+    CHECK(f.driver.census().execs == 1);
+    if (done) break;  // the call that would fail now is none of the replacement's
+    f.lease.as<std::uint8_t>()[0] = 0;
+    exec.launch(f.stream);
+    CHECK(f.lease.as<std::uint8_t>()[0] == 1);
+  }
+  CHECK(f.driver.census().execs == 0);
 }

@@ -130,6 +130,7 @@ TEST_CASE("recorder: an op that makes several nodes carries its contract on the 
     [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
       return inner.introspect(graph, out);
     }
+    [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner.identify(address, out); }
   } driver;
   SequenceClock clock;
   BufferRegistry registry{clock};
@@ -149,4 +150,17 @@ TEST_CASE("recorder: an op that makes several nodes carries its contract on the 
   CHECK(graph.nodes[1].accesses.size() == 1);
   CHECK(graph.nodes[2].accesses.empty());
   CHECK(graph.nodes[3].accesses.size() == 1);
+}
+
+TEST_CASE("recorder: an address that neither the arena nor the driver knows becomes a buffer of unknown space") {
+  Fixture f;
+  std::vector<std::int32_t> mine(16);
+  CaptureScope scope(f.recorder, CaptureMode::global);
+  f.recorder.launch(count_op, CountArgs{mine.data(), 16});
+  const Graph graph = scope.finish("step", {}).graph;
+  REQUIRE(graph.nodes[0].accesses.size() == 1);
+  const Buffer& buffer = graph.buffers[graph.nodes[0].accesses[0].buffer];
+  CHECK(buffer.space == MemorySpace::unknown);
+  CHECK(buffer.base == reinterpret_cast<Address>(mine.data()));
+  CHECK(buffer.bytes == 64);
 }

@@ -110,6 +110,16 @@ PadFixArgs on_device(const DeviceCopy& copy, PadFixArgs args) {
   return args;
 }
 
+PageSplitArgs on_device(const DeviceCopy& copy, PageSplitArgs args) {
+  move(copy, args.source.data);
+  move(copy, args.scratch.data);
+  move(copy, args.indices);
+  move(copy, args.lengths);
+  move(copy, args.real_rows);
+  move(copy, args.touched);
+  return args;
+}
+
 GroupedAttentionArgs on_device(const DeviceCopy& copy, GroupedAttentionArgs args) {
   args.pool = on_device(copy, args.pool);
   move(copy, args.q);

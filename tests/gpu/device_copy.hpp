@@ -13,6 +13,7 @@
 #include "kernels/kv_append.hpp"
 #include "kernels/merge_partials.hpp"
 #include "kernels/pad_fix.hpp"
+#include "kernels/page_split.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -58,6 +59,7 @@ class DeviceCopy {
 [[nodiscard]] KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args);
 [[nodiscard]] PlanGroupedArgs on_device(const DeviceCopy& copy, PlanGroupedArgs args);
 [[nodiscard]] PadFixArgs on_device(const DeviceCopy& copy, PadFixArgs args);
+[[nodiscard]] PageSplitArgs on_device(const DeviceCopy& copy, PageSplitArgs args);
 [[nodiscard]] GroupedAttentionArgs on_device(const DeviceCopy& copy, GroupedAttentionArgs args);
 [[nodiscard]] PlanXqaArgs on_device(const DeviceCopy& copy, PlanXqaArgs args);
 [[nodiscard]] XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args);

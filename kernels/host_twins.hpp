@@ -11,6 +11,7 @@ struct PadFixArgs;
 struct PageSplitArgs;
 struct PlanGroupedArgs;
 struct PlanXqaArgs;
+struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 void grouped_attention_host(const GroupedAttentionArgs& args);
@@ -20,6 +21,7 @@ void pad_fix_host(const PadFixArgs& args);
 void page_split_host(const PageSplitArgs& args);
 void plan_grouped_host(const PlanGroupedArgs& args);
 void plan_xqa_host(const PlanXqaArgs& args);
+void verify_draft_host(const VerifyDraftArgs& args);
 void xqa_decode_host(const XqaDecodeArgs& args);
 
 }  // namespace refrain

@@ -12,6 +12,7 @@ struct PadFixArgs;
 struct PageSplitArgs;
 struct PlanGroupedArgs;
 struct PlanXqaArgs;
+struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 #ifdef REFRAIN_HAS_CUDA
@@ -22,6 +23,7 @@ void pad_fix_launch(const PadFixArgs& args, void* stream);
 void page_split_launch(const PageSplitArgs& args, void* stream);
 void plan_grouped_launch(const PlanGroupedArgs& args, void* stream);
 void plan_xqa_launch(const PlanXqaArgs& args, void* stream);
+void verify_draft_launch(const VerifyDraftArgs& args, void* stream);
 void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 #else
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
@@ -31,6 +33,7 @@ inline constexpr void (*pad_fix_launch)(const PadFixArgs&, void*) = nullptr;
 inline constexpr void (*page_split_launch)(const PageSplitArgs&, void*) = nullptr;
 inline constexpr void (*plan_grouped_launch)(const PlanGroupedArgs&, void*) = nullptr;
 inline constexpr void (*plan_xqa_launch)(const PlanXqaArgs&, void*) = nullptr;
+inline constexpr void (*verify_draft_launch)(const VerifyDraftArgs&, void*) = nullptr;
 inline constexpr void (*xqa_decode_launch)(const XqaDecodeArgs&, void*) = nullptr;
 #endif
 

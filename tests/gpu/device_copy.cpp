@@ -145,6 +145,18 @@ PlanXqaArgs on_device(const DeviceCopy& copy, PlanXqaArgs args) {
   return args;
 }
 
+VerifyDraftArgs on_device(const DeviceCopy& copy, VerifyDraftArgs args) {
+  move(copy, args.logits);
+  move(copy, args.draft_tokens);
+  move(copy, args.draft_lengths);
+  move(copy, args.draft_probs);
+  move(copy, args.seed);
+  move(copy, args.real_requests);
+  move(copy, args.accepted);
+  move(copy, args.tokens);
+  return args;
+}
+
 XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args) {
   args.pool = on_device(copy, args.pool);
   args.batch = on_device(copy, args.batch);

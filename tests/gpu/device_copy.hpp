@@ -16,6 +16,7 @@
 #include "kernels/page_split.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
+#include "kernels/verify_draft.hpp"
 #include "kernels/xqa_decode.hpp"
 #include "tests/kernels/memory.hpp"
 
@@ -62,6 +63,7 @@ class DeviceCopy {
 [[nodiscard]] PageSplitArgs on_device(const DeviceCopy& copy, PageSplitArgs args);
 [[nodiscard]] GroupedAttentionArgs on_device(const DeviceCopy& copy, GroupedAttentionArgs args);
 [[nodiscard]] PlanXqaArgs on_device(const DeviceCopy& copy, PlanXqaArgs args);
+[[nodiscard]] VerifyDraftArgs on_device(const DeviceCopy& copy, VerifyDraftArgs args);
 [[nodiscard]] XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args);
 [[nodiscard]] MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args);
 

@@ -166,6 +166,15 @@ TEST_CASE("verify_draft on the device: bad rows and bad drafts and bad q agree w
   }
 }
 
+TEST_CASE("verify_draft on the device: a u exactly on an edge takes the next id that has weight") {
+  for (const EdgeDraw& edge : edge_draws()) {
+    CAPTURE(edge.u, edge.vocab, edge.want);
+    DraftScene scene = edge.scene();
+    require_as_twin(verify_draft, scene.args, scene.memory);
+    CHECK(*scene.tokens == edge.want);
+  }
+}
+
 TEST_CASE("verify_draft on the device: drawn tokens are distributed as the target and a new offset gives new ones") {
   constexpr std::int32_t kRequests = 20'000, kVocab = 8;
   constexpr double kBound = 41.0;  // chi-square with 7 degrees of freedom exceeds 40.52 with probability 1e-6

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "tests/catch.hpp"
@@ -13,9 +14,9 @@ DraftScene::DraftScene(const DraftShape& given, Rng& rng) : shape(given) {
   const std::int64_t all = shape.requests + shape.pad_requests, vocab = shape.vocab, drafts = shape.drafts;
   const bool draws = shape.rule == DraftRule::rejection;
   logits = memory.take<float>(all * (1 + drafts) * vocab);
-  draft_tokens = memory.take<std::int32_t>(all * drafts);
+  if (drafts > 0) draft_tokens = memory.take<std::int32_t>(all * drafts);
   draft_lengths = memory.take<std::int32_t>(all);
-  if (draws && shape.probs) draft_probs = memory.take<float>(all * drafts * vocab);
+  if (draws && shape.probs && drafts > 0) draft_probs = memory.take<float>(all * drafts * vocab);
   seed = memory.take<std::uint64_t>(2);
   real_requests = memory.take<std::int32_t>(1);
   accepted = memory.take<std::int32_t>(all);
@@ -140,6 +141,26 @@ std::int32_t require_as_oracle(const DraftScene& scene, const DraftOutputs& outp
       require_request(scene, verdict, request, outputs);
   }
   return left_out;
+}
+
+std::vector<EdgeDraw> edge_draws() {
+  constexpr std::uint64_t kZero = 6'099'793, kHalf = 65'140'301;
+  return {{kZero, 0.0f, 64, {10}, 10},      // whole runs without weight come first
+          {kZero, 0.0f, 64, {1, 5}, 1},     // an id without weight comes first
+          {kHalf, 0.5f, 2, {0, 1}, 1},      // on the edge between two runs
+          {kHalf, 0.5f, 64, {0, 1}, 1},     // inside a run
+          {kHalf, 0.5f, 64, {0, 63}, 63}};  // over runs without weight
+}
+
+DraftScene EdgeDraw::scene() const {
+  Rng rng(1);
+  DraftScene scene(
+      {.requests = 1, .drafts = 0, .vocab = vocab, .pad_requests = 0, .rule = DraftRule::rejection, .probs = false},
+      rng);
+  scene.seed[0] = 1, scene.seed[1] = offset;
+  std::fill_n(scene.row(0, 0), vocab, -std::numeric_limits<float>::infinity());
+  for (const std::int32_t id : ids) scene.row(0, 0)[id] = 0;
+  return scene;
 }
 
 std::int32_t pick(const float* weights, std::int32_t count, Rng& rng) {

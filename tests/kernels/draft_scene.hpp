@@ -56,6 +56,19 @@ struct DraftOutputs {
 /// of its edge.
 std::int32_t require_as_oracle(const DraftScene& scene, const DraftOutputs& outputs);
 
+/// A draw of one request without a draft, seed 1, whose u lies exactly on the edge between two ids. Each weight is 1 or
+/// 0, so every sum is exact and the id is right to the bit: the first whose sum is above u, never one without weight.
+struct EdgeDraw {
+  std::uint64_t offset;  ///< found by search: the one at which `u` is drawn
+  float u;
+  std::int32_t vocab;
+  std::vector<std::int32_t> ids;  ///< of logit 0; the others are -inf
+  std::int32_t want;
+
+  [[nodiscard]] DraftScene scene() const;
+};
+[[nodiscard]] std::vector<EdgeDraw> edge_draws();
+
 /// Samples an id from weights with a generator of the test's own.
 [[nodiscard]] std::int32_t pick(const float* weights, std::int32_t count, Rng& rng);
 

@@ -28,7 +28,7 @@ struct SplitScene {
     args.indices = indices = memory.take<std::int32_t>(std::int64_t{rows} * topk);  // -1 all: no entry
     args.lengths = lengths = memory.take<std::int32_t>(rows);
     args.real_rows = real_rows = memory.take<std::int32_t>(1);
-    args.touched = touched = memory.take<std::uint8_t>(pages);
+    args.touched = touched = memory.take<std::uint8_t>(pages + 1);  // one more, that nobody may write
     args.rows = rows, args.topk = topk;
     *real_rows = rows;
     for (std::int32_t row = 0; row < rows; ++row) lengths[row] = topk;

@@ -103,6 +103,16 @@ TEST_CASE("verify_draft draws: the count sees a q that the drafts were not drawn
   CHECK(trusting.chi_square(0) > 10 * kBound);
 }
 
+TEST_CASE("verify_draft draws: a u exactly on an edge takes the next id that has weight") {
+  for (const EdgeDraw& edge : edge_draws()) {
+    CAPTURE(edge.u, edge.vocab, edge.want);
+    REQUIRE(draft_uniform(1, edge.offset, 0, 0, Draw::next) == edge.u);
+    const DraftScene scene = edge.scene();
+    verify_draft.host(scene.args);
+    CHECK(*scene.tokens == edge.want);
+  }
+}
+
 TEST_CASE("verify_draft draws: a seed and an offset repeat their tokens and others give others") {
   Many many(false);
   const auto run = [&](std::uint64_t seed, std::uint64_t offset) {

@@ -63,6 +63,11 @@ float e4m3_to_float(std::uint8_t bits) noexcept {
   return kE4m3Table[bits];
 }
 
+float ue8m0_to_float(std::uint8_t bits) noexcept {
+  if (bits == 0xFF) return std::bit_cast<float>(0x7FC00000u);
+  return std::bit_cast<float>(bits == 0 ? 0x00400000u : std::uint32_t{bits} << 23);
+}
+
 std::uint16_t float_to_fp16(float value) noexcept {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000u;

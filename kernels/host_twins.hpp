@@ -6,21 +6,26 @@ namespace refrain {
 
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
+struct MergeMlaArgs;
 struct MergePartialsArgs;
 struct PadFixArgs;
 struct PageSplitArgs;
 struct PlanGroupedArgs;
 struct PlanXqaArgs;
+struct SparseMlaArgs;
 struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 void grouped_attention_host(const GroupedAttentionArgs& args);
 void kv_append_host(const KvAppendArgs& args);
+void merge_mla_host(const MergeMlaArgs& args);
 void merge_partials_host(const MergePartialsArgs& args);
 void pad_fix_host(const PadFixArgs& args);
 void page_split_host(const PageSplitArgs& args);
 void plan_grouped_host(const PlanGroupedArgs& args);
 void plan_xqa_host(const PlanXqaArgs& args);
+void sparse_mla_decode_host(const SparseMlaArgs& args);
+void sparse_mla_prefill_host(const SparseMlaArgs& args);
 void verify_draft_host(const VerifyDraftArgs& args);
 void xqa_decode_host(const XqaDecodeArgs& args);
 

@@ -7,32 +7,40 @@ namespace refrain {
 
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
+struct MergeMlaArgs;
 struct MergePartialsArgs;
 struct PadFixArgs;
 struct PageSplitArgs;
 struct PlanGroupedArgs;
 struct PlanXqaArgs;
+struct SparseMlaArgs;
 struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 #ifdef REFRAIN_HAS_CUDA
 void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
 void kv_append_launch(const KvAppendArgs& args, void* stream);
+void merge_mla_launch(const MergeMlaArgs& args, void* stream);
 void merge_partials_launch(const MergePartialsArgs& args, void* stream);
 void pad_fix_launch(const PadFixArgs& args, void* stream);
 void page_split_launch(const PageSplitArgs& args, void* stream);
 void plan_grouped_launch(const PlanGroupedArgs& args, void* stream);
 void plan_xqa_launch(const PlanXqaArgs& args, void* stream);
+void sparse_mla_decode_launch(const SparseMlaArgs& args, void* stream);
+void sparse_mla_prefill_launch(const SparseMlaArgs& args, void* stream);
 void verify_draft_launch(const VerifyDraftArgs& args, void* stream);
 void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 #else
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
 inline constexpr void (*kv_append_launch)(const KvAppendArgs&, void*) = nullptr;
+inline constexpr void (*merge_mla_launch)(const MergeMlaArgs&, void*) = nullptr;
 inline constexpr void (*merge_partials_launch)(const MergePartialsArgs&, void*) = nullptr;
 inline constexpr void (*pad_fix_launch)(const PadFixArgs&, void*) = nullptr;
 inline constexpr void (*page_split_launch)(const PageSplitArgs&, void*) = nullptr;
 inline constexpr void (*plan_grouped_launch)(const PlanGroupedArgs&, void*) = nullptr;
 inline constexpr void (*plan_xqa_launch)(const PlanXqaArgs&, void*) = nullptr;
+inline constexpr void (*sparse_mla_decode_launch)(const SparseMlaArgs&, void*) = nullptr;
+inline constexpr void (*sparse_mla_prefill_launch)(const SparseMlaArgs&, void*) = nullptr;
 inline constexpr void (*verify_draft_launch)(const VerifyDraftArgs&, void*) = nullptr;
 inline constexpr void (*xqa_decode_launch)(const XqaDecodeArgs&, void*) = nullptr;
 #endif

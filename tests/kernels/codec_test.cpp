@@ -72,6 +72,12 @@ TEST_CASE("codec: every E4M3 code survives the way to fp32 and back") {
     REQUIRE(float_to_e4m3(e4m3_to_float(static_cast<std::uint8_t>(code))) == code);
 }
 
+TEST_CASE("codec: every UE8M0 code is a power of two, subnormal at 0 and NaN at 255") {
+  for (int code = 0; code < 255; ++code)
+    REQUIRE(double{ue8m0_to_float(static_cast<std::uint8_t>(code))} == std::ldexp(1.0, code - 127));
+  CHECK(std::isnan(ue8m0_to_float(0xFF)));
+}
+
 TEST_CASE("codec: E4M3 saturates at 448, keeps NaN and the sign of zero") {
   CHECK(float_to_e4m3(448.0f) == 0x7E);
   CHECK(float_to_e4m3(464.0f) == 0x7E);  // halfway to the code that is NaN

@@ -43,6 +43,8 @@ void DeviceCopy::upload(const Memory::Photo& photo) {
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     require_success(cudaMemcpy(blocks_[i].device, photo[i].data(), blocks_[i].bytes, cudaMemcpyHostToDevice),
                     "cudaMemcpy to the device");
+  // From pageable memory a copy may return while its last bytes are on their way, and the tests' streams don't wait.
+  require_success(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 Memory::Photo DeviceCopy::download() const {
@@ -181,6 +183,34 @@ MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args) {
   move(copy, args.lengths);
   move(copy, args.out);
   move(copy, args.lse);
+  return args;
+}
+
+SparseMlaArgs on_device(const DeviceCopy& copy, SparseMlaArgs args) {
+  move(copy, args.pool.data);
+  move(copy, args.q);
+  move(copy, args.indices);
+  move(copy, args.lengths);
+  move(copy, args.real_rows);
+  move(copy, args.sinks);
+  move(copy, args.out);
+  move(copy, args.lse);
+  move(copy, args.max_logits);
+  move(copy, args.partials);
+  move(copy, args.partial_lse);
+  move(copy, args.partial_max);
+  return args;
+}
+
+MergeMlaArgs on_device(const DeviceCopy& copy, MergeMlaArgs args) {
+  move(copy, args.partials);
+  move(copy, args.partial_lse);
+  move(copy, args.partial_max);
+  move(copy, args.real_rows);
+  move(copy, args.sinks);
+  move(copy, args.out);
+  move(copy, args.lse);
+  move(copy, args.max_logits);
   return args;
 }
 

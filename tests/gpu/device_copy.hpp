@@ -11,11 +11,13 @@
 
 #include "kernels/grouped_attention.hpp"
 #include "kernels/kv_append.hpp"
+#include "kernels/merge_mla.hpp"
 #include "kernels/merge_partials.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/page_split.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
+#include "kernels/sparse_mla.hpp"
 #include "kernels/verify_draft.hpp"
 #include "kernels/xqa_decode.hpp"
 #include "tests/kernels/memory.hpp"
@@ -66,5 +68,7 @@ class DeviceCopy {
 [[nodiscard]] VerifyDraftArgs on_device(const DeviceCopy& copy, VerifyDraftArgs args);
 [[nodiscard]] XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args);
 [[nodiscard]] MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args);
+[[nodiscard]] SparseMlaArgs on_device(const DeviceCopy& copy, SparseMlaArgs args);
+[[nodiscard]] MergeMlaArgs on_device(const DeviceCopy& copy, MergeMlaArgs args);
 
 }  // namespace refrain::test

@@ -82,7 +82,7 @@ void drain(Driver& driver, Stream stream) {
 /// Calls of a step in which a graph is launched and nothing else is done, by the recording of it.
 std::int64_t calls_a_step(Session& s, GraphExec& exec) {
   {
-    const auto step = s.driver.step(to_string(s.buffers.options.step));
+    const auto step = s.driver.step(to_string(s.step->options().step));
     exec.launch(s.stream);
   }
   drain(s.driver, s.stream);

@@ -19,7 +19,7 @@
 #include "graphs/error.hpp"
 #include "runtime/output.hpp"
 #include "runtime/session.hpp"
-#include "runtime/steps/step.hpp"
+#include "runtime/steps/attention/attention_step.hpp"
 
 namespace refrain::bench {
 namespace {
@@ -61,6 +61,11 @@ double us_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Both steps that soak knows are attention steps.
+const AttentionStep& attention_of(const Session& session) {
+  return dynamic_cast<const AttentionStep&>(*session.step);
+}
+
 class Soak {
  public:
   Soak(Session& session, const Captured& captured, const Plan& plan)
@@ -68,7 +73,7 @@ class Soak {
         plan_(plan),
         nodes_(captured.graph.nodes.size()),
         exec_(session.driver, session.arena, captured, session.stream),
-        variants_(session.driver, session.buffers, variant_count(plan.every)) {}
+        variants_(session.driver, attention_of(session).buffers(), variant_count(plan.every)) {}
 
   nlohmann::ordered_json run() {
     warm_up();
@@ -126,15 +131,14 @@ class Soak {
   /// What the last replay left, and what an eager run gives of the same tables: an eager run that wrote nothing would
   /// leave the bytes that the output is filled with in between.
   std::pair<Output, Output> replayed_and_eager() {
-    const StepOptions& o = s_.buffers.options;
-    const OutputBuffers& to = s_.buffers.output;
-    Output replayed = read_output(s_.driver, o, to);
-    check(s_.driver.fill(to.out.address(), 0xFF, replayed.out.size(), s_.stream), "cudaMemsetAsync");
-    check(s_.driver.fill(to.lse.address(), 0xFF, replayed.lse.size() * sizeof(float), s_.stream), "cudaMemsetAsync");
+    const std::vector<OutputTensor> tensors = s_.step->outputs();
+    Output replayed = read_output(s_.driver, tensors);
+    for (const OutputTensor& tensor : tensors)
+      check(s_.driver.fill(tensor.address, 0xFF, tensor.bytes(), s_.stream), "cudaMemsetAsync");
     Recorder recorder(s_.driver, s_.registry, s_.stream);
-    record_step(recorder, s_.buffers);
+    s_.step->record(recorder);
     wait();
-    return {std::move(replayed), read_output(s_.driver, o, to)};
+    return {std::move(replayed), read_output(s_.driver, tensors)};
   }
 
   void compare() {
@@ -142,7 +146,7 @@ class Soak {
     ++compared_;
     seen_.insert(variant_of(done_ - 1));
     if (!same_bits(replayed, eager)) ++mismatches_;
-    if (!all_finite(s_.buffers.options, replayed)) ++nonfinite_;
+    if (!all_finite(replayed)) ++nonfinite_;
   }
 
   [[nodiscard]] std::string limited_by(double replay, double enqueue) const {
@@ -155,7 +159,7 @@ class Soak {
   }
 
   [[nodiscard]] nlohmann::ordered_json result() const {
-    const StepOptions& o = s_.buffers.options;
+    const StepOptions& o = s_.step->options();
     const Times replay = times_of(replay_us_), enqueue = times_of(enqueue_us_);
     return {{"case", fmt::format("{}-rows-{}-context-{}", to_string(o.step), o.rows, o.context)},
             {"replays", done_},

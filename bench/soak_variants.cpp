@@ -56,13 +56,13 @@ void select(std::int32_t* out, std::int64_t visible, bool all, std::mt19937_64& 
     *out++ = static_cast<std::int32_t>(token);
 }
 
-/// As StepInputs has them.
+/// As AttentionInputs has them.
 struct Tables {
   std::vector<std::int32_t> rows, token_to_req, seq_len, page_table, selected;
   std::vector<std::int64_t> query_pos;
 };
 
-void place_pages(const StepBuffers& b, Tables& t, std::mt19937_64& random) {
+void place_pages(const AttentionBuffers& b, Tables& t, std::mt19937_64& random) {
   const StepOptions& o = b.options;
   std::vector<std::int32_t> pages;
   for (const auto& of_request : b.pages) pages.insert(pages.end(), of_request.begin(), of_request.end());
@@ -75,7 +75,7 @@ void place_pages(const StepBuffers& b, Tables& t, std::mt19937_64& random) {
   }
 }
 
-Tables make_tables(const StepBuffers& b, std::size_t variant, std::mt19937_64& random) {
+Tables make_tables(const AttentionBuffers& b, std::size_t variant, std::mt19937_64& random) {
   const StepOptions& o = b.options;
   const std::size_t bucket = at(o.bucket_rows());
   const std::vector<std::int32_t> requests = place_rows(o, variant, random);
@@ -107,7 +107,7 @@ void Variants::add(const Lease& to, std::uint64_t bytes) {
   stride_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-Variants::Variants(Driver& driver, const StepBuffers& b, std::size_t count) : driver_(driver), count_(count) {
+Variants::Variants(Driver& driver, const AttentionBuffers& b, std::size_t count) : driver_(driver), count_(count) {
   std::mt19937_64 random(kSeed);
   std::vector<Tables> all;
   for (std::size_t variant = 0; variant < count; ++variant) all.push_back(make_tables(b, variant, random));

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runtime/steps/buffers.hpp"
+#include "runtime/steps/attention/buffers.hpp"
 
 namespace refrain::bench {
 
@@ -14,7 +14,7 @@ class Variants {
  public:
   /// Takes pinned memory. Variant 0 has every row and the whole context, variant 1 one row a request and that row's
   /// token alone. Throws Error{driver}.
-  Variants(Driver& driver, const StepBuffers& buffers, std::size_t count);
+  Variants(Driver& driver, const AttentionBuffers& buffers, std::size_t count);
   Variants(const Variants&) = delete;
   Variants& operator=(const Variants&) = delete;
   ~Variants();

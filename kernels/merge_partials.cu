@@ -1,7 +1,7 @@
-// One block a (slot, head). First all threads find the largest LSE and turn each
-// LSE into a weight; then the block stands as lanes x runs of V dims: lane l sums
-// splits l, l + lanes, ..., and the lanes are added in their order. Every order is
-// fixed by Args and the length, so a replay gives the same bits.
+// Up to 32 splits: a warp a (slot, head), no barrier. More: one block a (slot, head). First all threads find the
+// largest LSE and turn each LSE into a weight; then the block stands as lanes x runs of V dims: lane l sums splits l, l
+// + lanes, ..., and the lanes are added in their order. Every order is fixed by Args and the length, so a replay gives
+// the same bits.
 #include <cassert>
 #include <cstdint>
 
@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int32_t kMaxThreads = 256;
 constexpr std::int32_t kChunk = 512;  ///< weights kept in shared memory at a time
+constexpr std::int32_t kFewThreads = 256;
+constexpr std::uint32_t kQuietNan = 0x7FC00000u;  ///< the host's, so that both give the same bits
 constexpr float kNegativeInf = -__builtin_huge_valf();
 
 struct Shape {
@@ -101,26 +103,88 @@ __device__ void merge_head(const MergePartialsArgs& args, const Shape& shape, st
   if (thread == 0) args.lse[at] = max + logf(total);
 }
 
-template <int V>
-__global__ void __launch_bounds__(kMaxThreads) merge_partials_kernel(const MergePartialsArgs args, const Shape shape) {
-  const std::int64_t from = blockIdx.x;
+/// A slot's row and head, and how many splits are to be merged; -1 for a row of which a split is missing or counted
+/// twice.
+struct Target {
+  std::int64_t from = 0, at = 0;
+  std::int64_t needed = 0;
+  bool served = false;
+};
+
+__device__ Target target_of(const MergePartialsArgs& args, std::int64_t from) {
+  Target target;
   const auto slot = static_cast<std::int32_t>(from / args.heads), head = static_cast<std::int32_t>(from % args.heads);
   const std::int32_t row = args.every_row ? slot : args.slot_rows[slot];
-  if (row < 0) return;
-  const std::int64_t at = std::int64_t{row} * args.heads + head;
-  const std::int64_t needed = (std::int64_t{args.lengths[slot]} + args.partition_tokens - 1) / args.partition_tokens;
-  if (args.counters[from] != needed || needed > args.partitions) {
-    const float nan = __uint_as_float(0x7FC00000u);  // the host's quiet NaN
-    store_row<V>(args, at, nan, nan);
-  } else if (needed == 0) {
-    store_row<V>(args, at, 0.0f, kNegativeInf);
+  target.served = row >= 0;
+  target.from = from;
+  target.at = std::int64_t{row} * args.heads + head;
+  target.needed = (std::int64_t{args.lengths[slot]} + args.partition_tokens - 1) / args.partition_tokens;
+  if (target.served && (args.counters[from] != target.needed || target.needed > args.partitions)) target.needed = -1;
+  return target;
+}
+
+template <int V>
+__global__ void __launch_bounds__(kMaxThreads) merge_partials_kernel(const MergePartialsArgs args, const Shape shape) {
+  const Target target = target_of(args, blockIdx.x);
+  if (!target.served) return;
+  if (target.needed < 0) {
+    const float nan = __uint_as_float(kQuietNan);
+    store_row<V>(args, target.at, nan, nan);
+  } else if (target.needed == 0) {
+    store_row<V>(args, target.at, 0.0f, kNegativeInf);
   } else {
-    merge_head<V>(args, shape, from, at, static_cast<std::int32_t>(needed));
+    merge_head<V>(args, shape, target.from, target.at, static_cast<std::int32_t>(target.needed));
   }
+}
+
+/// A warp a head, for at most 32 splits: a lane holds a split's weight, and no warp waits for another.
+template <int V>
+__global__ void __launch_bounds__(kFewThreads) merge_few_kernel(const MergePartialsArgs args) {
+  const std::int64_t from = std::int64_t{blockIdx.x} * (kFewThreads / 32) + threadIdx.x / 32;
+  if (from >= std::int64_t{args.slots} * args.heads) return;
+  const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+  const Target target = target_of(args, from);
+  if (!target.served) return;
+  const auto splits = static_cast<std::int32_t>(target.needed);
+  const std::int64_t first = from * args.partitions;
+  const float own = lane < splits ? args.partial_lse[first + lane] : kNegativeInf;
+  float max = own;
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) max = fmaxf(max, __shfl_xor_sync(~0u, max, step));
+  const float weight = lane < splits ? expf(own - (max == kNegativeInf ? 0.0f : max)) : 0.0f;
+  float total = weight;
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(~0u, total, step);
+  // An empty row is 0; one that can't be trusted is NaN. Of neither is any partial loaded.
+  const float without = splits < 0 ? __uint_as_float(kQuietNan) : 0.0f;
+  for (std::int32_t d0 = 0; d0 < args.dim; d0 += 32 * V) {
+    const std::int32_t d = d0 + lane * V;
+    float sum[V] = {};
+#pragma unroll 4
+    for (std::int32_t p = 0; p < splits; ++p) {
+      const float w = __shfl_sync(~0u, weight, p);
+      if (d >= args.dim) continue;
+      float partial[V];
+      device::load_floats<V>(args.partials, args.partial_dtype, (first + p) * args.dim + d, partial);
+#pragma unroll
+      for (int i = 0; i < V; ++i) sum[i] += w * partial[i];
+    }
+    if (d >= args.dim) continue;
+#pragma unroll
+    for (int i = 0; i < V; ++i) sum[i] = splits <= 0 ? without : __fdiv_rn(sum[i], total);
+    device::store_floats<V>(args.out, args.out_dtype, target.at * args.dim + d, sum);
+  }
+  if (lane == 0)
+    args.lse[target.at] = splits < 0 ? __uint_as_float(kQuietNan) : splits == 0 ? kNegativeInf : max + logf(total);
 }
 
 template <int V>
 void launch(const MergePartialsArgs& args, cudaStream_t stream) {
+  if (args.partitions <= 32) {
+    const std::int64_t heads = std::int64_t{args.slots} * args.heads, at_once = kFewThreads / 32;
+    merge_few_kernel<V><<<static_cast<unsigned>((heads + at_once - 1) / at_once), kFewThreads, 0, stream>>>(args);
+    return;
+  }
   Shape shape;
   shape.runs = args.dim / V < kMaxThreads ? args.dim / V : kMaxThreads;
   const std::int32_t room = kMaxThreads / shape.runs;

@@ -7,8 +7,8 @@
 #include "audit/report.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/output.hpp"
+#include "runtime/steps/fills.hpp"
 #include "runtime/steps/options.hpp"
-#include "runtime/steps/poison.hpp"
 #include "traces/recording.hpp"
 
 namespace refrain {
@@ -24,8 +24,9 @@ struct ReplaySummary {
   std::int32_t count = 0;
   bool bit_equal = true;  ///< every replay's output and LSE equal the first's, pad rows included
   NanFigures nan;
-  std::optional<double> max_abs_error_reference, max_abs_error_xqa;
-  Output output;  ///< of the last replay
+  std::optional<double> max_abs_error_reference;
+  std::optional<double> max_abs_error_xqa;  ///< nothing where the step has no other route
+  Output output;                            ///< of the last replay
 };
 
 struct RunResult {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "audit/captures.hpp"
-#include "runtime/steps/step.hpp"
 
 namespace refrain {
 namespace {
@@ -24,12 +23,6 @@ CaptureInfo capture_info(const StepOptions& o) {
   return info;
 }
 
-Stream new_stream(Driver& driver) {
-  Stream stream;
-  check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
-  return stream;
-}
-
 /// The call that broke the capture, when another call than the one that threw did.
 std::string first_violation(const Recording& recording, const Error& failure) {
   const std::vector<CaptureWindow> captures = captures_of(recording.timeline);
@@ -43,36 +36,28 @@ std::string first_violation(const Recording& recording, const Error& failure) {
 
 Session::Session(Driver& inner, const StepOptions& options)
     : driver(inner, clock),
-      arena(driver, registry, StepBuffers::arena_bytes(valid(options))),
-      buffers(driver, registry, arena, options),
-      inputs(make_inputs(options, buffers.pages)) {
+      arena(driver, registry, step_arena_bytes(valid(options))),
+      step(make_step(driver, registry, arena, options)) {
   for (const Buffer& buffer : registry.all())
     if (buffer.role == Role::input) driver.bind(buffer.name, buffer.base, buffer.bytes);
-  buffers.upload(driver, inputs);
-  stream = new_stream(driver);
-  try {
-    buffers.side = new_stream(driver);
-  } catch (...) {
-    (void)driver.destroy_stream(stream);
-    throw;
-  }
+  step->upload(driver);
+  check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
 }
 
 Session::~Session() {
-  (void)driver.destroy_stream(buffers.side);
   (void)driver.destroy_stream(stream);
 }
 
 std::optional<Captured> Session::capture(Recorder& recorder, std::string& error) {
-  prepare_step(recorder, buffers);
+  step->prepare(recorder);
   // A bare cudaMalloc kills a strict capture; only a relaxed one lets it pass in silence.
-  const bool relaxed = buffers.options.faults.has(Fault::alloc_in_capture);
+  const bool relaxed = step->options().faults.has(Fault::alloc_in_capture);
   try {
-    const ProfilerRange phase(driver, phase_of(buffers.options));
+    const ProfilerRange phase(driver, phase_of(step->options()));
     CaptureScope scope(recorder, relaxed ? CaptureMode::relaxed : CaptureMode::global);
-    record_step(recorder, buffers);
+    step->record(recorder);
     std::optional<Captured> captured;
-    captured.emplace(scope.finish(to_string(buffers.options.step), capture_info(buffers.options)));
+    captured.emplace(scope.finish(to_string(step->options().step), capture_info(step->options())));
     driver.add_graph(captured->handle(), captured->graph);
     return captured;
   } catch (const Error& failure) {

@@ -1,12 +1,11 @@
 // What one run of a step owns, in the order in which it must be made: the
-// recording driver, the registry, the arena, the step's buffers and inputs, and
-// its streams. `run` and `verify` are two uses of it.
+// recording driver, the registry, the arena, the step and its stream. `run` and `verify` are two uses of it.
 #pragma once
 
 #include "runtime/arena.hpp"
 #include "runtime/capture.hpp"
 #include "runtime/recording_driver.hpp"
-#include "runtime/steps/buffers.hpp"
+#include "runtime/steps/step.hpp"
 
 namespace refrain {
 
@@ -18,17 +17,16 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// prepare_step, then the capture. Nothing, with `error` set to the first violation, when the capture failed.
+  /// Step::prepare, then the capture. Nothing, with `error` set to the first violation, when the capture failed.
   [[nodiscard]] std::optional<Captured> capture(Recorder& recorder, std::string& error);
   /// Everything seen so far.
-  [[nodiscard]] Recording recording() const { return driver.recording(to_string(buffers.options.step), registry); }
+  [[nodiscard]] Recording recording() const { return driver.recording(to_string(step->options().step), registry); }
 
   SequenceClock clock;
   RecordingDriver driver;
   BufferRegistry registry{clock};
   Arena arena;
-  StepBuffers buffers;
-  StepInputs inputs;
+  std::unique_ptr<Step> step;
   Stream stream{};
 };
 

@@ -10,8 +10,7 @@
 #include "runtime/pointer_watch.hpp"
 #include "runtime/run.hpp"
 #include "runtime/session.hpp"
-#include "runtime/steps/poison.hpp"
-#include "runtime/steps/step.hpp"
+#include "runtime/transfer.hpp"
 
 namespace refrain {
 namespace {
@@ -82,19 +81,17 @@ class Verifier {
     base_ = replay();
     compare("fresh memory", "none", CheckKind::poison, base_, [] {});
     compare("repeat", "none", CheckKind::repeat, replay(), [] {});
-    for (const PoisonAxis& axis : poison_axes()) {
-      if (!axis.applies(s_.buffers.options)) continue;
+    for (const PoisonAxis& axis : s_.step->poison_axes())
       for (const Fill fill : axis.fills) {
         const auto prepare = [&] {
-          s_.buffers.upload(s_.driver, s_.inputs);
-          axis.apply(s_.driver, s_.buffers, s_.inputs, fill);
+          s_.step->upload(s_.driver);
+          axis.apply(s_.driver, fill);
           settle_writes(s_.driver);
         };
         prepare();
         compare(axis.name, to_string(fill), CheckKind::poison, replay(), prepare);
       }
-    }
-    s_.buffers.upload(s_.driver, s_.inputs);
+    s_.step->upload(s_.driver);
     clear_output();
     compare("eager", "none", CheckKind::eager, eager(nullptr), [] {});
   }
@@ -102,20 +99,19 @@ class Verifier {
  private:
   /// So that a row which nobody writes differs once the output is poisoned.
   void clear_output() {
-    const Output empty = read_output(s_.driver, s_.buffers.options, s_.buffers.output);
-    write_device(s_.driver, s_.buffers.output.out.address(), std::vector<std::byte>(empty.out.size()));
-    write_device(s_.driver, s_.buffers.output.lse.address(), std::vector<std::byte>(empty.lse.size() * sizeof(float)));
+    for (const OutputTensor& tensor : s_.step->outputs())
+      write_device(s_.driver, tensor.address, std::vector<std::byte>(tensor.bytes()));
     settle_writes(s_.driver);
   }
 
   Output replay() {
     {
       const auto step =
-          s_.driver.step(to_string(s_.buffers.options.step), static_cast<std::uint64_t>(s_.buffers.options.rows));
+          s_.driver.step(to_string(s_.step->options().step), static_cast<std::uint64_t>(s_.step->options().rows));
       exec_.launch(s_.stream);
       check(s_.driver.synchronize(s_.stream), "cudaStreamSynchronize");
     }
-    return read_output(s_.driver, s_.buffers.options, s_.buffers.output);
+    return read_output(s_.driver, s_.step->outputs());
   }
 
   Output eager(NanFinder* finder) {
@@ -124,20 +120,19 @@ class Verifier {
       recorder.watch([&](std::size_t number, const std::string&, const Contract& contract, bool after) {
         (*finder)(number, contract, after);
       });
-    record_step(recorder, s_.buffers);
+    s_.step->record(recorder);
     check(s_.driver.synchronize(s_.stream), "cudaStreamSynchronize");
-    return read_output(s_.driver, s_.buffers.options, s_.buffers.output);
+    return read_output(s_.driver, s_.step->outputs());
   }
 
   template <class Prepare>
   void compare(const char* axis, const char* fill, CheckKind kind, const Output& output, Prepare prepare) {
-    const StepOptions& o = s_.buffers.options;
     AxisResult& result = result_.axes.emplace_back();
     result.name = axis;
     result.fill = fill;
-    result.finite = all_finite(o, output);
+    result.finite = all_finite(output);
     result.bit_equal = same_bits(base_, output);
-    result.max_abs_error = max_abs_error(o, output, base_);
+    result.max_abs_error = max_abs_error(output, base_);
     if (!result.finite && !result_.first_nan_node) find_first_nan(prepare);
     ReplayCheck check;
     check.kind = kind;
@@ -177,7 +172,7 @@ VerifyResult verify_step(Driver& driver, const StepOptions& options) {
   result.device = driver.device();
   std::optional<Captured> captured = session.capture(recorder, result.refused);
   if (captured) {
-    break_after_capture(session.driver, session.buffers);
+    session.step->break_after_capture(session.driver);
     PointerWatch watch(captured->graph);
     watch.check(session.driver);
     result.refused = dangling_pointer(audit(Subject{{session.recording()}}));

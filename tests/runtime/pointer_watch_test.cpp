@@ -6,7 +6,7 @@
 
 #include "audit/audit.hpp"
 #include "runtime/capture.hpp"
-#include "runtime/steps/buffers.hpp"
+#include "runtime/transfer.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/test_driver.hpp"
 

@@ -108,8 +108,8 @@ TEST_CASE("run: each protection alone is enough, and the two give byte-identical
     CHECK(*replay.max_abs_error_reference <= 2.5e-4);
     CHECK(*replay.max_abs_error_xqa <= 2.5e-4);
   }
-  CHECK(results[0].replay->output.out == results[1].replay->output.out);
-  CHECK(results[0].replay->output.lse == results[1].replay->output.lse);
+  CHECK(results[0].replay->output.out() == results[1].replay->output.out());
+  CHECK(results[0].replay->output.bytes[1] == results[1].replay->output.bytes[1]);
 }
 
 TEST_CASE("run: with every poison the output is finite and equals the unpoisoned one bit for bit") {
@@ -127,7 +127,7 @@ TEST_CASE("run: with every poison the output is finite and equals the unpoisoned
         INFO(to_string(step) << " " << to_string(kv) << " context " << context);
         CHECK(poisoned.replay->nan.count == 0);
         CHECK(poisoned.replay->bit_equal);
-        CHECK(poisoned.replay->output.out == clean.replay->output.out);
+        CHECK(poisoned.replay->output.out() == clean.replay->output.out());
         CHECK(poisoned.audit.findings().empty());
       }
 }
@@ -141,7 +141,7 @@ TEST_CASE("run: outputs stay within max(2.5e-4, one fp16 step) of the reference 
     double largest = 0;
     for (std::int64_t i = 0; i < std::int64_t{19} * kHeads * kHeadDim; ++i)
       largest = std::max(
-          largest, std::abs(static_cast<double>(load_as_float(result.replay->output.out.data(), Dtype::fp16, i))));
+          largest, std::abs(static_cast<double>(load_as_float(result.replay->output.out().data(), Dtype::fp16, i))));
     INFO("context " << context);
     CHECK(*result.replay->max_abs_error_reference <= tolerance(largest));
     CHECK(*result.replay->max_abs_error_xqa <= tolerance(largest));
@@ -162,10 +162,10 @@ TEST_CASE("run: pad rows of a bucket come out as zeros with an LSE of minus infi
       const ReplaySummary& replay = *result.replay;
       CHECK(replay.nan.count == 0);
       const std::size_t row_bytes = std::size_t{kHeads} * kHeadDim * 2;
-      const auto first_pad = replay.output.out.begin() + static_cast<std::ptrdiff_t>(row_bytes) * rows;
-      CHECK(std::all_of(first_pad, replay.output.out.end(), [](std::byte b) { return b == std::byte{0}; }));
-      for (std::size_t i = static_cast<std::size_t>(rows) * kHeads; i < replay.output.lse.size(); ++i)
-        CHECK((std::isinf(replay.output.lse[i]) && replay.output.lse[i] < 0));
+      const auto first_pad = replay.output.out().begin() + static_cast<std::ptrdiff_t>(row_bytes) * rows;
+      CHECK(std::all_of(first_pad, replay.output.out().end(), [](std::byte b) { return b == std::byte{0}; }));
+      for (std::size_t i = static_cast<std::size_t>(rows) * kHeads; i < replay.output.lse().size(); ++i)
+        CHECK((std::isinf(replay.output.lse()[i]) && replay.output.lse()[i] < 0));
       CHECK(result.audit.findings().empty());
     }
 }

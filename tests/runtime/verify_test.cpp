@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/steps/poison.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/test_driver.hpp"
 

@@ -12,7 +12,7 @@
 namespace refrain {
 
 /// Arrays are as the ops take them (kernels/*.hpp); pad rows hold -1 in the tables and zeros in q, k, v.
-struct StepInputs {
+struct AttentionInputs {
   std::vector<std::int32_t> rows;          ///< [1]
   std::vector<std::int32_t> token_to_req;  ///< [bucket]
   std::vector<std::int64_t> query_pos;     ///< [bucket]
@@ -31,9 +31,10 @@ struct StepInputs {
 [[nodiscard]] KvPoolView pool_shape(const StepOptions& options);
 
 /// `pages[request][i]` is the physical page of the request's i-th page.
-[[nodiscard]] StepInputs make_inputs(const StepOptions& options, const std::vector<std::vector<std::int32_t>>& pages);
+[[nodiscard]] AttentionInputs make_inputs(const StepOptions& options,
+                                          const std::vector<std::vector<std::int32_t>>& pages);
 
 /// The logical tokens that a real row attends: its selected blocks and its causal tail.
-[[nodiscard]] std::vector<std::int64_t> attended_tokens(const StepInputs& inputs, std::int32_t row);
+[[nodiscard]] std::vector<std::int64_t> attended_tokens(const AttentionInputs& inputs, std::int32_t row);
 
 }  // namespace refrain

@@ -1,4 +1,4 @@
-#include "runtime/steps/step_args.hpp"
+#include "runtime/steps/attention/step_args.hpp"
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ float softmax_scale() {
 
 }  // namespace
 
-KvAppendArgs append_args(const StepBuffers& b) {
+KvAppendArgs append_args(const AttentionBuffers& b) {
   KvAppendArgs args;
   args.k = b.k.as<void>();
   args.v = b.v.as<void>();
@@ -24,7 +24,7 @@ KvAppendArgs append_args(const StepBuffers& b) {
   return args;
 }
 
-PlanGroupedArgs plan_grouped_args(const StepBuffers& b) {
+PlanGroupedArgs plan_grouped_args(const AttentionBuffers& b) {
   PlanGroupedArgs args;
   args.selected = b.selected.as<std::int32_t>();
   args.batch = b.batch();
@@ -36,12 +36,12 @@ PlanGroupedArgs plan_grouped_args(const StepBuffers& b) {
   return args;
 }
 
-PadFixArgs pad_fix_args(const StepBuffers& b) {
+PadFixArgs pad_fix_args(const AttentionBuffers& b) {
   return {b.grouped.microblocks.as<std::int32_t>(), b.grouped.masks.as<std::uint32_t>(), b.grouped.groups,
           kGroupedWidth};
 }
 
-GroupedAttentionArgs attention_args(const StepBuffers& b) {
+GroupedAttentionArgs attention_args(const AttentionBuffers& b) {
   GroupedAttentionArgs args;
   args.q = b.q.as<void>();
   args.q_dtype = b.options.q_dtype();
@@ -61,13 +61,13 @@ GroupedAttentionArgs attention_args(const StepBuffers& b) {
 }
 
 /// The rows that a route serves: all of the bucket, or the real ones alone for the fault `pad-rows-unwritten`.
-BatchView served(const StepBuffers& b, const XqaBuffers& x) {
+BatchView served(const AttentionBuffers& b, const XqaBuffers& x) {
   BatchView batch = b.batch();
   if (x.group_rows == 0) batch.bucket = x.slots;
   return batch;
 }
 
-PlanXqaArgs plan_xqa_args(const StepBuffers& b, const XqaBuffers& x, const FaultSet& faults) {
+PlanXqaArgs plan_xqa_args(const AttentionBuffers& b, const XqaBuffers& x, const FaultSet& faults) {
   PlanXqaArgs args;
   args.selected = b.selected.as<std::int32_t>();
   args.batch = served(b, x);
@@ -87,7 +87,7 @@ PlanXqaArgs plan_xqa_args(const StepBuffers& b, const XqaBuffers& x, const Fault
   return args;
 }
 
-XqaDecodeArgs decode_args(const StepBuffers& b, const XqaBuffers& x) {
+XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x) {
   XqaDecodeArgs args;
   args.q = b.q.as<void>();
   args.q_dtype = b.options.q_dtype();
@@ -111,7 +111,7 @@ XqaDecodeArgs decode_args(const StepBuffers& b, const XqaBuffers& x) {
   return args;
 }
 
-MergePartialsArgs merge_args(const StepBuffers& b, const XqaBuffers& x, const OutputBuffers& output) {
+MergePartialsArgs merge_args(const AttentionBuffers& b, const XqaBuffers& x, const OutputBuffers& output) {
   MergePartialsArgs args;
   args.partials = reinterpret_cast<void*>(x.partials_address());
   args.partial_dtype = x.partial_dtype;

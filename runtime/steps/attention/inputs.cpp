@@ -1,4 +1,4 @@
-#include "runtime/steps/inputs.hpp"
+#include "runtime/steps/attention/inputs.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -23,7 +23,7 @@ void fill_normal(std::vector<std::byte>& to, Dtype dtype, std::int64_t first, st
 }
 
 /// Rows are request-major and split as evenly as possible, the first requests taking the extra row.
-void place_rows(const StepOptions& o, StepInputs& in) {
+void place_rows(const StepOptions& o, AttentionInputs& in) {
   std::int32_t row = 0;
   for (std::int32_t request = 0; request < o.requests; ++request) {
     const std::int32_t n = o.rows / o.requests + (request < o.rows % o.requests ? 1 : 0);
@@ -44,7 +44,7 @@ std::vector<std::int32_t> choose_blocks(std::int32_t complete, std::mt19937_64& 
   return chosen;
 }
 
-void select_tokens(const StepOptions& o, StepInputs& in, std::mt19937_64& random) {
+void select_tokens(const StepOptions& o, AttentionInputs& in, std::mt19937_64& random) {
   for (std::int32_t row = 0; row < o.rows; ++row) {
     const std::int64_t visible = std::clamp<std::int64_t>(in.query_pos[at(row)] + 1, 0, o.context);
     std::int32_t* out = in.selected.data() + at(row) * kSelectedWidth;
@@ -55,7 +55,7 @@ void select_tokens(const StepOptions& o, StepInputs& in, std::mt19937_64& random
 }
 
 /// Every token before this step's rows; those rows themselves are kv_append's work.
-void write_history(const StepOptions& o, const KvPoolView& shape, StepInputs& in, std::mt19937_64& random) {
+void write_history(const StepOptions& o, const KvPoolView& shape, AttentionInputs& in, std::mt19937_64& random) {
   std::vector<std::int64_t> first_row(at(o.requests), o.context);
   for (std::int32_t row = o.rows; row-- > 0;) first_row[at(in.token_to_req[at(row)])] = in.query_pos[at(row)];
   for (std::int32_t request = 0; request < o.requests; ++request)
@@ -83,10 +83,10 @@ KvPoolView pool_shape(const StepOptions& o) {
   return shape;
 }
 
-StepInputs make_inputs(const StepOptions& o, const std::vector<std::vector<std::int32_t>>& pages) {
+AttentionInputs make_inputs(const StepOptions& o, const std::vector<std::vector<std::int32_t>>& pages) {
   std::mt19937_64 random(o.seed);
   const std::int32_t bucket = o.bucket_rows();
-  StepInputs in;
+  AttentionInputs in;
   in.pages_per_request = pages_used(o) + 1;
   in.rows = {o.rows};
   in.token_to_req.assign(at(bucket), -1);
@@ -113,7 +113,7 @@ StepInputs make_inputs(const StepOptions& o, const std::vector<std::vector<std::
   return in;
 }
 
-std::vector<std::int64_t> attended_tokens(const StepInputs& in, std::int32_t row) {
+std::vector<std::int64_t> attended_tokens(const AttentionInputs& in, std::int32_t row) {
   std::vector<std::int64_t> tokens;
   const std::int32_t* selected = in.selected.data() + at(row) * kSelectedWidth;
   std::copy_if(selected, selected + kSelectedWidth, std::back_inserter(tokens), [](std::int32_t t) { return t >= 0; });

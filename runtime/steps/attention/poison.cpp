@@ -1,4 +1,4 @@
-#include "runtime/steps/poison.hpp"
+#include "runtime/steps/attention/poison.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,46 +12,15 @@
 namespace refrain {
 namespace {
 
-constexpr std::array kPoolFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf, Fill::fp16_state};
-constexpr std::array kDataFills = {Fill::ones, Fill::quiet_nan, Fill::fp16_inf};
-constexpr std::array kIndexFills = {Fill::int_max, Fill::stale_id};
-
 std::uint64_t u(std::int64_t count) {
   return static_cast<std::uint64_t>(count);
-}
-
-std::vector<std::byte> pattern(std::uint64_t bytes, Fill fill, std::uint64_t seed) {
-  std::vector<std::byte> out(bytes, fill == Fill::quiet_nan ? std::byte{0x7F} : std::byte{0xFF});
-  if (fill == Fill::fp16_inf)
-    for (std::uint64_t i = 0; i < bytes; ++i) out[i] = i % 2 == 0 ? std::byte{0x00} : std::byte{0x7C};
-  if (fill == Fill::fp16_state) {
-    std::mt19937_64 random(seed);
-    std::normal_distribution<float> normal(0.0f, 1.0f);
-    for (std::uint64_t i = 0; i + 1 < bytes; i += 2)
-      store_from_float(out.data(), Dtype::fp16, static_cast<std::int64_t>(i / 2), normal(random));
-  }
-  return out;
-}
-
-void fill_bytes(Driver& driver, Address to, std::uint64_t bytes, Fill fill) {
-  write_device(driver, to, pattern(bytes, fill, to % 4096));
 }
 
 Address element_address(const KvPoolView& pool, std::int64_t element) {
   return reinterpret_cast<Address>(pool.data) + u(element) * dtype_bytes(pool.dtype);
 }
 
-bool always(const StepOptions&) {
-  return true;
-}
-bool has_pads(const StepOptions& o) {
-  return o.bucket_rows() > o.rows;
-}
-bool has_tails(const StepOptions& o) {
-  return o.context % o.page_size != 0;
-}
-
-void fill_pad_rows(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_pad_rows(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   const StepOptions& o = b.options;
   const std::uint64_t row = kHeadDim * dtype_bytes(o.q_dtype()), first = u(o.rows), pads = u(o.bucket_rows() - o.rows);
   fill_bytes(driver, b.q.address() + first * kHeads * row, pads * kHeads * row, fill);
@@ -60,7 +29,7 @@ void fill_pad_rows(Driver& driver, const StepBuffers& b, const StepInputs&, Fill
 }
 
 /// A pad row's table entries: wild, or those of a row that was real in an earlier step.
-void fill_pad_tables(Driver& driver, const StepBuffers& b, const StepInputs& in, Fill fill) {
+void fill_pad_tables(Driver& driver, const AttentionBuffers& b, const AttentionInputs& in, Fill fill) {
   const StepOptions& o = b.options;
   const bool stale = fill == Fill::stale_id;
   constexpr std::int32_t kWild = std::numeric_limits<std::int32_t>::max();
@@ -81,16 +50,16 @@ void fill_page(Driver& driver, const KvPoolView& pool, std::int32_t page, Fill f
   fill_bytes(driver, element_address(pool, page * pool.page_elements()), pool.page_bytes(), fill);
 }
 
-void fill_null_block(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_null_block(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   fill_page(driver, b.pool.view(), kNullBlock, fill);
 }
 
-void fill_unused_pages(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_unused_pages(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   for (std::int32_t page = 1; page < b.pool.view().pages; ++page)
     if (!b.pool.taken(page)) fill_page(driver, b.pool.view(), page, fill);
 }
 
-void fill_page_tails(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_page_tails(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   const KvPoolView& pool = b.pool.view();
   const std::int32_t tail = b.options.context % pool.page_size;
   const std::uint64_t bytes = u(pool.page_size - tail) * kHeadDim * dtype_bytes(pool.dtype);
@@ -99,7 +68,7 @@ void fill_page_tails(Driver& driver, const StepBuffers& b, const StepInputs&, Fi
       fill_bytes(driver, element_address(pool, pool.k_offset(pages.back(), tail, 0) + plane), bytes, fill);
 }
 
-void fill_plan(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_plan(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   if (b.options.grouped()) {
     const std::uint64_t entries = u(b.grouped.groups) * kGroupedWidth;
     fill_bytes(driver, b.grouped.microblocks.address(), entries * 4, fill);
@@ -112,45 +81,31 @@ void fill_plan(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fil
   fill_bytes(driver, b.xqa.active_partitions.address(), 4, fill);
 }
 
-void fill_scratch(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_scratch(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   fill_bytes(driver, b.xqa.counters.address(), u(b.xqa.counter_count()) * 4, fill);
 }
 
-void fill_partials(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_partials(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   fill_bytes(driver, b.xqa.partials_address(), b.xqa.partial_bytes(), fill);
 }
 
-void fill_lse(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_lse(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   fill_bytes(driver, b.xqa.partial_lse.address(), b.xqa.lse_bytes(), fill);
 }
 
-void fill_output(Driver& driver, const StepBuffers& b, const StepInputs&, Fill fill) {
+void fill_output(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   const std::uint64_t row_heads = u(b.options.bucket_rows()) * kHeads;
   fill_bytes(driver, b.output.out.address(), row_heads * kHeadDim * dtype_bytes(b.options.q_dtype()), fill);
   fill_bytes(driver, b.output.lse.address(), row_heads * sizeof(float), fill);
 }
 
-void fill_table(Driver& driver, const StepBuffers& b, const StepInputs& in, Fill fill) {
+void fill_table(Driver& driver, const AttentionBuffers& b, const AttentionInputs& in, Fill fill) {
   std::vector<std::int32_t> table = in.page_table;
   const std::int32_t stale = b.pages.back().empty() ? 1 : b.pages.back().front();
   std::replace(table.begin(), table.end(), -1,
                fill == Fill::stale_id ? stale : std::numeric_limits<std::int32_t>::max());
   write_device(driver, b.page_table.address(), std::as_bytes(std::span(table)));
 }
-
-constexpr std::array kAxes = {
-    PoisonAxis{"pad rows", has_pads, kDataFills, fill_pad_rows},
-    PoisonAxis{"pad tables", has_pads, kIndexFills, fill_pad_tables},
-    PoisonAxis{"null block", always, kPoolFills, fill_null_block},
-    PoisonAxis{"page tails", has_tails, kPoolFills, fill_page_tails},
-    PoisonAxis{"unused pages", always, kPoolFills, fill_unused_pages},
-    PoisonAxis{"plan", always, kDataFills, fill_plan},
-    PoisonAxis{"scratch", always, kDataFills, fill_scratch},
-    PoisonAxis{"partials", always, kDataFills, fill_partials},
-    PoisonAxis{"LSE", always, kDataFills, fill_lse},
-    PoisonAxis{"table past length", always, kIndexFills, fill_table},
-    PoisonAxis{"output", always, kDataFills, fill_output},
-};
 
 /// A quiet NaN of the cache's dtype, little-endian.
 std::vector<std::byte> nan_of(Dtype dtype) {
@@ -177,32 +132,31 @@ void poison_random_page0(Driver& driver, const KvPoolView& pool, std::uint64_t s
 
 }  // namespace
 
-const char* to_string(Fill fill) noexcept {
-  switch (fill) {
-    case Fill::ones: return "0xFF";
-    case Fill::quiet_nan: return "0x7F";
-    case Fill::fp16_inf: return "fp16 Inf";
-    case Fill::fp16_state: return "fp16 state";
-    case Fill::int_max: return "INT_MAX";
-    case Fill::stale_id: return "stale id";
-  }
-  return "";
+std::vector<PoisonAxis> attention_axes(const AttentionBuffers& b, const AttentionInputs& in) {
+  using Apply = void (*)(Driver&, const AttentionBuffers&, const AttentionInputs&, Fill);
+  std::vector<PoisonAxis> axes;
+  const auto add = [&](const char* name, std::span<const Fill> fills, Apply apply, bool applies = true) {
+    if (applies)
+      axes.push_back({name, fills, [&b, &in, apply](Driver& driver, Fill fill) { apply(driver, b, in, fill); }});
+  };
+  const bool has_pads = b.options.bucket_rows() > b.options.rows;
+  add("pad rows", kDataFills, fill_pad_rows, has_pads);
+  add("pad tables", kIndexFills, fill_pad_tables, has_pads);
+  add("null block", kPoolFills, fill_null_block);
+  add("page tails", kPoolFills, fill_page_tails, b.options.context % b.options.page_size != 0);
+  add("unused pages", kPoolFills, fill_unused_pages);
+  add("plan", kDataFills, fill_plan);
+  add("scratch", kDataFills, fill_scratch);
+  add("partials", kDataFills, fill_partials);
+  add("LSE", kDataFills, fill_lse);
+  add("table past length", kIndexFills, fill_table);
+  add("output", kDataFills, fill_output);
+  return axes;
 }
 
-std::span<const PoisonAxis> poison_axes() {
-  return kAxes;
-}
-
-void apply_poison(Driver& driver, const StepBuffers& b, const StepInputs& inputs, Poison poison) {
-  switch (poison) {
-    case Poison::none: return;
-    case Poison::null_block: poison_report_dims(driver, b.pool.view()); break;
-    case Poison::random_page0: poison_random_page0(driver, b.pool.view(), b.options.seed); break;
-    case Poison::all:
-      for (const PoisonAxis& axis : kAxes)
-        if (axis.applies(b.options)) axis.apply(driver, b, inputs, axis.fills.front());
-  }
-  settle_writes(driver);
+void poison_page0(Driver& driver, const AttentionBuffers& b, Poison poison) {
+  if (poison == Poison::null_block) poison_report_dims(driver, b.pool.view());
+  if (poison == Poison::random_page0) poison_random_page0(driver, b.pool.view(), b.options.seed);
 }
 
 }  // namespace refrain

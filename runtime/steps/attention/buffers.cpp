@@ -1,4 +1,4 @@
-#include "runtime/steps/buffers.hpp"
+#include "runtime/steps/attention/buffers.hpp"
 
 #include <algorithm>
 #include <random>
@@ -38,30 +38,7 @@ std::vector<std::vector<std::int32_t>> take_pages(KvPool& pool, const StepOption
   return pages;
 }
 
-template <class T>
-void write_array(Driver& driver, const Lease& to, const std::vector<T>& from) {
-  write_device(driver, to.address(), std::as_bytes(std::span(from)));
-}
-
 }  // namespace
-
-void write_device(Driver& driver, Address to, std::span<const std::byte> from) {
-  if (from.empty()) return;
-  check(driver.copy_now({to, MemorySpace::device}, {reinterpret_cast<Address>(from.data()), MemorySpace::pageable},
-                        from.size()),
-        "cudaMemcpy");
-}
-
-void read_device(Driver& driver, std::span<std::byte> to, Address from) {
-  if (to.empty()) return;
-  check(driver.copy_now({reinterpret_cast<Address>(to.data()), MemorySpace::pageable}, {from, MemorySpace::device},
-                        to.size()),
-        "cudaMemcpy");
-}
-
-void settle_writes(Driver& driver) {
-  check(driver.synchronize(Stream{}), "cudaStreamSynchronize");
-}
 
 XqaBuffers lease_xqa(Arena& arena, const StepOptions& o, std::int32_t slots, std::int32_t group_rows,
                      Dtype partial_dtype) {
@@ -87,7 +64,12 @@ OutputBuffers lease_output(Arena& arena, const StepOptions& o) {
           arena.lease({"lse", row_heads * sizeof(float), Role::output, Dtype::fp32})};
 }
 
-StepBuffers::StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& o)
+std::vector<OutputTensor> OutputBuffers::tensors(const StepOptions& o) const {
+  return {{"out", out.address(), o.q_dtype(), o.bucket_rows(), o.rows, kHeads, kHeadDim},
+          {"lse", lse.address(), Dtype::fp32, o.bucket_rows(), o.rows, kHeads, 1}};
+}
+
+AttentionBuffers::AttentionBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& o)
     : options(o), pool(arena, pool_shape(o)), pages(take_pages(pool, o)) {
   const std::uint64_t bucket = u(o.bucket_rows()), requests = u(o.requests);
   const std::uint64_t row_bytes = kHeadDim * dtype_bytes(o.q_dtype());
@@ -122,7 +104,7 @@ StepBuffers::StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena,
   host_partitions = {xqa.partitions};
 }
 
-std::uint64_t StepBuffers::arena_bytes(const StepOptions& o) {
+std::uint64_t AttentionBuffers::arena_bytes(const StepOptions& o) {
   const std::uint64_t bucket = u(o.bucket_rows());
   const std::uint64_t heads = bucket * kHeads;
   const std::uint64_t inputs = bucket * (12 + kSelectedWidth * 4) + u(o.requests) * u(pages_used(o) + 2) * 4;
@@ -132,7 +114,7 @@ std::uint64_t StepBuffers::arena_bytes(const StepOptions& o) {
   return pool_shape(o).bytes() + inputs + activations + plans + workspace + kAlignmentSlack;
 }
 
-void StepBuffers::upload(Driver& driver, const StepInputs& in) const {
+void AttentionBuffers::upload(Driver& driver, const AttentionInputs& in) const {
   write_array(driver, rows, in.rows);
   write_array(driver, token_to_req, in.token_to_req);
   write_array(driver, query_pos, in.query_pos);
@@ -147,7 +129,7 @@ void StepBuffers::upload(Driver& driver, const StepInputs& in) const {
   settle_writes(driver);
 }
 
-BatchView StepBuffers::batch() const {
+BatchView AttentionBuffers::batch() const {
   BatchView view;
   view.rows = rows.as<std::int32_t>();
   view.token_to_req = token_to_req.as<std::int32_t>();

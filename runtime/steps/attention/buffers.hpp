@@ -10,8 +10,10 @@
 #include "kernels/batch_view.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/kv_pool.hpp"
-#include "runtime/steps/inputs.hpp"
+#include "runtime/output.hpp"
+#include "runtime/steps/attention/inputs.hpp"
 #include "runtime/steps/unguarded.hpp"
+#include "runtime/transfer.hpp"
 
 namespace refrain {
 
@@ -47,18 +49,20 @@ struct GroupedBuffers {
 struct OutputBuffers {
   Lease out;  ///< [bucket, heads, dim], q_dtype
   Lease lse;  ///< [bucket, heads] fp32
+
+  [[nodiscard]] std::vector<OutputTensor> tensors(const StepOptions& options) const;
 };
 
-class StepBuffers {
+class AttentionBuffers {
  public:
   /// Takes the pages and leases the rest. Throws Error{refused} when the arena is too small.
-  StepBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options);
+  AttentionBuffers(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options);
 
   /// Bytes of arena that a step of these options takes, the comparison route included.
   [[nodiscard]] static std::uint64_t arena_bytes(const StepOptions& options);
 
   /// Writes the host's arrays into the leases, blocking. Throws Error{driver}.
-  void upload(Driver& driver, const StepInputs& inputs) const;
+  void upload(Driver& driver, const AttentionInputs& inputs) const;
   [[nodiscard]] BatchView batch() const;
 
   StepOptions options;
@@ -79,12 +83,5 @@ class StepBuffers {
 [[nodiscard]] XqaBuffers lease_xqa(Arena& arena, const StepOptions& options, std::int32_t slots,
                                    std::int32_t group_rows, Dtype partial_dtype);
 [[nodiscard]] OutputBuffers lease_output(Arena& arena, const StepOptions& options);
-
-/// Blocking copies between host arrays and device memory. Throw Error{driver}.
-void write_device(Driver& driver, Address to, std::span<const std::byte> from);
-void read_device(Driver& driver, std::span<std::byte> to, Address from);
-/// After write_device and before a launch on another stream: a copy from pageable memory may return before the
-/// device has all of it.
-void settle_writes(Driver& driver);
 
 }  // namespace refrain

@@ -1,0 +1,36 @@
+// grouped_prefill and xqa_decode: one layer of paged attention over a GQA cache, with
+// the pages of several requests, kv_append first.
+#pragma once
+
+#include "runtime/steps/attention/buffers.hpp"
+#include "runtime/steps/step.hpp"
+
+namespace refrain {
+
+class AttentionStep : public Step {
+ public:
+  AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options);
+  ~AttentionStep() override;
+
+  [[nodiscard]] const AttentionBuffers& buffers() const noexcept { return buffers_; }
+  [[nodiscard]] const AttentionInputs& inputs() const noexcept { return inputs_; }
+
+  void upload(Driver& driver) const override { buffers_.upload(driver, inputs_); }
+  void prepare(Recorder& recorder) const override;
+  void record(Recorder& recorder) const override;
+  void break_after_capture(RecordingDriver& driver) override;
+  [[nodiscard]] std::vector<OutputTensor> outputs() const override { return buffers_.output.tensors(options()); }
+  [[nodiscard]] std::vector<PoisonAxis> poison_axes() const override;
+  void poison_page0(Driver& driver, Poison poison) const override;
+  [[nodiscard]] std::vector<double> reference(Driver& driver) const override;
+  /// Every row through XQA.
+  [[nodiscard]] std::optional<Output> other_route(Recorder& recorder) const override;
+
+ private:
+  Driver& driver_;
+  Arena& arena_;
+  AttentionBuffers buffers_;
+  AttentionInputs inputs_;
+};
+
+}  // namespace refrain

@@ -32,14 +32,22 @@ const std::map<std::string, Poison> kPoisons{{"none", Poison::none},
                                              {"all", Poison::all}};
 
 std::string steps_of(const FaultInfo& fault) {
-  if (fault.grouped_prefill && fault.xqa_decode) return "grouped_prefill,xqa_decode";
-  return fault.grouped_prefill ? "grouped_prefill" : "xqa_decode";
+  std::string names;
+  for (const StepKind step : kStepKinds)
+    if (fits(fault, step)) names += fmt::format("{}{}", names.empty() ? "" : ",", to_string(step));
+  return names;
+}
+
+/// `RF304`, `RF901 (verify)`, `refused` or `none`
+std::string catch_of(const FaultInfo& fault) {
+  if (fault.refused) return "refused";
+  if (*fault.rules != '\0') return fault.rules;
+  return *fault.verify != '\0' ? fmt::format("{} (verify)", fault.verify) : "none";
 }
 
 int list_faults() {
   for (const FaultInfo& fault : fault_table())
-    fmt::print("{:<22} {:<27} {:<6} {}\n", fault.name, steps_of(fault), *fault.rules == '\0' ? "none" : fault.rules,
-               fault.what);
+    fmt::print("{:<22} {:<38} {:<15} {}\n", fault.name, steps_of(fault), catch_of(fault), fault.what);
   return kExitClean;
 }
 

@@ -18,7 +18,8 @@ Output replay(Session& s, GraphExec& exec, const RunOptions& options, ReplaySumm
   for (summary.count = 0; summary.count < options.replays; ++summary.count) {
     apply_poison(s.driver, *s.step, options.poison);
     {
-      const auto step = s.driver.step(to_string(options.step.step), static_cast<std::uint64_t>(options.step.rows));
+      const auto step =
+          s.driver.step(to_string(s.step->options().step), static_cast<std::uint64_t>(s.step->options().rows));
       exec.launch(s.stream);
       check(s.driver.synchronize(s.stream), "cudaStreamSynchronize");
     }
@@ -64,6 +65,7 @@ RunResult run_step(Driver& driver, const RunOptions& options) {
   Recorder recorder(session.driver, session.registry, session.stream);
   RunResult result;
   result.options = options;
+  result.options.step = session.step->options();
   result.device = driver.device();
   std::optional<Captured> captured = session.capture(recorder, result.refused);
   if (captured) {

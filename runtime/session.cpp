@@ -7,13 +7,20 @@
 namespace refrain {
 namespace {
 
-const StepOptions& valid(const StepOptions& options) {
+/// With the step's defaults, checked.
+StepOptions valid(const StepOptions& given) {
+  const StepOptions options = default_options(given);
   validate(options);
   return options;
 }
 
 const char* phase_of(const StepOptions& o) {
-  return o.step == StepKind::grouped ? "prefill" : "decode";
+  switch (o.step) {
+    case StepKind::grouped:
+    case StepKind::sparse_mla_prefill: return "prefill";
+    case StepKind::mtp_verify: return "verify";
+    default: return "decode";
+  }
 }
 
 CaptureInfo capture_info(const StepOptions& o) {
@@ -37,7 +44,7 @@ std::string first_violation(const Recording& recording, const Error& failure) {
 Session::Session(Driver& inner, const StepOptions& options)
     : driver(inner, clock),
       arena(driver, registry, step_arena_bytes(valid(options))),
-      step(make_step(driver, registry, arena, options)) {
+      step(make_step(driver, registry, arena, default_options(options))) {
   for (const Buffer& buffer : registry.all())
     if (buffer.role == Role::input) driver.bind(buffer.name, buffer.base, buffer.bytes);
   step->upload(driver);

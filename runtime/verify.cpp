@@ -168,7 +168,7 @@ VerifyResult verify_step(Driver& driver, const StepOptions& options) {
   Session session(driver, options);
   Recorder recorder(session.driver, session.registry, session.stream);
   VerifyResult result;
-  result.options = options;
+  result.options = session.step->options();
   result.device = driver.device();
   std::optional<Captured> captured = session.capture(recorder, result.refused);
   if (captured) {

@@ -10,8 +10,29 @@
 
 namespace refrain {
 
-enum class StepKind : std::uint8_t { grouped, xqa };
+enum class StepKind : std::uint8_t { grouped, xqa, sparse_mla_prefill, sparse_mla_decode, mtp_verify };
+inline constexpr StepKind kStepKinds[] = {StepKind::grouped, StepKind::xqa, StepKind::sparse_mla_prefill,
+                                          StepKind::sparse_mla_decode, StepKind::mtp_verify};
 [[nodiscard]] const char* to_string(StepKind) noexcept;
+/// Null when there is no such step.
+[[nodiscard]] const StepKind* find_step(std::string_view name) noexcept;
+[[nodiscard]] constexpr bool is_mla(StepKind step) noexcept {
+  return step == StepKind::sparse_mla_prefill || step == StepKind::sparse_mla_decode;
+}
+
+/// A set of steps.
+class StepSet {
+ public:
+  constexpr StepSet(std::initializer_list<StepKind> steps) {
+    for (const StepKind step : steps) bits_ |= 1u << static_cast<unsigned>(step);
+  }
+  [[nodiscard]] constexpr bool has(StepKind step) const noexcept {
+    return (bits_ >> static_cast<unsigned>(step) & 1u) != 0;
+  }
+
+ private:
+  unsigned bits_ = 0;
+};
 
 enum class Fault : std::uint8_t {
   kernel_zero_off,
@@ -37,6 +58,16 @@ enum class Fault : std::uint8_t {
   pad_rows_unwritten,
   stale_padding,
   null_block_written,
+  mla_clamp_slot0,
+  mla_neg_inf_max,
+  mla_mask_before_scale,
+  split_scratch_unzeroed,
+  split_zero_page0_off,
+  split_int32_offsets,
+  split_grown,
+  merge_empty_by_value,
+  topk_past_length,
+  draft_scale_missing,
 };
 
 /// A set of faults, with what they imply already in it.
@@ -54,8 +85,10 @@ class FaultSet {
 struct FaultInfo {
   Fault fault;
   const char* name;
-  bool grouped_prefill, xqa_decode;  ///< the steps that it fits
-  const char* rules;                 ///< the audit's errors for it, comma-separated; empty = none
+  StepSet steps;            ///< that it fits
+  const char* rules;        ///< the audit's errors for it, comma-separated; empty = none
+  const char* verify = "";  ///< where the audit of the graph has none: the replay check that catches it
+  bool refused = false;     ///< the step is not admitted: no graph is made
   const char* what;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "graphs/error.hpp"
+#include "kernels/sparse_mla.hpp"
 
 namespace refrain {
 namespace {
@@ -26,12 +27,59 @@ void validate_faults(const StepOptions& o) {
                             fault.fault == Fault::null_block_written;
     require(!needs_pads || o.bucket_rows() > o.rows, tried.c_str(),
             fmt::format("needs pad rows, and a bucket of {} has none for {} rows", o.bucket_rows(), o.rows));
-    require(fault.xqa_decode || o.grouped(), tried.c_str(),
+    require(o.step != StepKind::grouped || fault.steps.has(StepKind::xqa) || o.grouped(), tried.c_str(),
             fmt::format("needs a group of 8 rows, and a bucket of {} has none", o.bucket_rows()));
+    const bool needs_split = fault.fault == Fault::split_scratch_unzeroed ||
+                             fault.fault == Fault::split_zero_page0_off || fault.fault == Fault::split_int32_offsets ||
+                             fault.fault == Fault::split_grown;
+    require(!needs_split || o.splits_pages(), tried.c_str(),
+            fmt::format("needs the page split: --page-size 256, found {}", o.page_size));
   }
 }
 
+void validate_mla(const StepOptions& o) {
+  require(o.page_size == 64 || o.page_size == 256, "--page-size",
+          fmt::format("expected 64, or 256 for the page split, found {}", o.page_size));
+  require(o.page_size == 64 || o.record == MlaRecord::e4m3_584, "--record",
+          "expected 584 with --page-size 256: the page split knows no other record");
+  require(o.heads >= 8 && o.heads <= 128 && (o.heads & (o.heads - 1)) == 0, "--heads",
+          fmt::format("expected 8, 16, 32, 64 or 128, found {}", o.heads));
+  require(o.topk >= 64 && o.topk <= 8192 && o.topk % 64 == 0, "--topk",
+          fmt::format("expected a multiple of 64 from 64 to 8192, found {}", o.topk));
+  require(o.step != StepKind::sparse_mla_decode || o.bucket_rows() <= kMlaDecodeRows, "--rows",
+          fmt::format("expected at most {} rows with pads for sparse_mla_decode, found {}; more are a prefill",
+                      kMlaDecodeRows, o.bucket_rows()));
+}
+
+void validate_attention(const StepOptions& o) {
+  require(o.page_size >= 4 && o.page_size <= 4096 && o.page_size % 4 == 0, "--page-size",
+          fmt::format("expected a multiple of 4 from 4 to 4096, found {}", o.page_size));
+}
+
+void validate_drafts(const StepOptions& o) {
+  require(o.drafts >= 1 && o.drafts <= 16, "--drafts", fmt::format("expected 1 to 16, found {}", o.drafts));
+  require(o.rows == o.requests * (1 + o.drafts), "--rows",
+          fmt::format("expected --requests x (1 + --drafts) = {}, found {}", o.requests * (1 + o.drafts), o.rows));
+  require(o.context == 0 || o.context > o.drafts, "--context",
+          fmt::format("expected more tokens than --drafts ({}), found {}", o.drafts, o.context));
+}
+
 }  // namespace
+
+StepOptions default_options(StepOptions o) {
+  const auto fill = [](std::int32_t& option, std::int32_t value) {
+    if (option == 0) option = value;
+  };
+  fill(o.requests, o.step == StepKind::mtp_verify ? 3 : 1);
+  fill(o.page_size, is_mla(o.step) ? (o.record == MlaRecord::e4m3_584 ? 256 : 64) : 32);
+  switch (o.step) {
+    case StepKind::sparse_mla_prefill: fill(o.rows, 80); break;
+    case StepKind::sparse_mla_decode: fill(o.rows, 8); break;
+    case StepKind::mtp_verify: fill(o.rows, o.requests * (1 + o.drafts)); break;
+    default: fill(o.rows, 19);
+  }
+  return o;
+}
 
 void validate(const StepOptions& o) {
   require(o.rows >= 1 && o.rows <= kMaxRows, "--rows", fmt::format("expected 1 to {}, found {}", kMaxRows, o.rows));
@@ -41,8 +89,8 @@ void validate(const StepOptions& o) {
           fmt::format("expected 1 to --rows ({}), found {}", o.rows, o.requests));
   require(o.context >= 0 && o.context <= kMaxContext, "--context",
           fmt::format("expected 0 to {}, found {}", kMaxContext, o.context));
-  require(o.page_size >= 4 && o.page_size <= 4096 && o.page_size % 4 == 0, "--page-size",
-          fmt::format("expected a multiple of 4 from 4 to 4096, found {}", o.page_size));
+  is_mla(o.step) ? validate_mla(o) : validate_attention(o);
+  if (o.step == StepKind::mtp_verify) validate_drafts(o);
   validate_faults(o);
 }
 

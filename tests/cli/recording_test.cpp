@@ -32,7 +32,7 @@ TEST_CASE("recordings: the whole fault table gives the same rules from run and f
   const std::string file = temporary_file("run.refrain", "");
   for (const refrain::FaultInfo& fault : refrain::fault_table())
     for (const char* step : {"grouped_prefill", "xqa_decode"}) {
-      if (!(std::string(step) == "xqa_decode" ? fault.xqa_decode : fault.grouped_prefill)) continue;
+      if (!refrain::fits(fault, *refrain::find_step(step))) continue;
       INFO(fault.name << " on " << step);
       const Outcome run = refrain_program(std::string("run --context 100 --device host --format json --step ") + step +
                                           " --fault " + fault.name + " --save-recording " + file);

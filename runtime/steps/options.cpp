@@ -68,7 +68,7 @@ void validate_drafts(const StepOptions& o) {
 
 StepOptions default_options(StepOptions o) {
   const auto fill = [](std::int32_t& option, std::int32_t value) {
-    if (option == 0) option = value;
+    if (option == kByStep) option = value;
   };
   fill(o.requests, o.step == StepKind::mtp_verify ? 3 : 1);
   fill(o.page_size, is_mla(o.step) ? (o.record == MlaRecord::e4m3_584 ? 256 : 64) : 32);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "graphs/contract.hpp"
 #include "kernels/mla_pool_view.hpp"
@@ -14,14 +15,16 @@ namespace refrain {
 inline constexpr std::int32_t kHeads = 6;
 inline constexpr std::int32_t kHeadDim = 256;
 
-/// 0 where the default depends on the step: default_options() fills it in.
+/// Of an option whose default depends on the step: default_options() puts that in its place.
+inline constexpr std::int32_t kByStep = std::numeric_limits<std::int32_t>::min();
+
 struct StepOptions {
   StepKind step = StepKind::grouped;
-  std::int32_t rows = 0;      ///< 19; sparse MLA 80 (prefill) and 8 (decode); mtp_verify requests * (1 + drafts)
-  std::int32_t bucket = 0;    ///< 0: as many as rows, and 5 more for the faults that need pad rows
-  std::int32_t requests = 0;  ///< 1; mtp_verify 3
+  std::int32_t rows = kByStep;      ///< 19; sparse MLA 80 (prefill) and 8 (decode); mtp_verify requests * (1 + drafts)
+  std::int32_t bucket = 0;          ///< 0: as many as rows, and 5 more for the faults that need pad rows
+  std::int32_t requests = kByStep;  ///< 1; mtp_verify 3
   std::int32_t context = 2048;
-  std::int32_t page_size = 0;  ///< 32; sparse MLA 256, through the page split, or 64
+  std::int32_t page_size = kByStep;  ///< 32; sparse MLA 256, through the page split, or 64
   Dtype kv = Dtype::e4m3;
   std::uint64_t seed = 1;
   FaultSet faults;
@@ -33,7 +36,7 @@ struct StepOptions {
   // mtp_verify.
   std::int32_t drafts = 4;
   DraftRule draft_rule = DraftRule::greedy;
-  bool allow_e4m3_mtp = true;  ///< E4M3 KV under a draft is admitted only where somebody says so
+  bool allow_e4m3_mtp = false;  ///< E4M3 KV under a draft is admitted only where somebody says so
 
   [[nodiscard]] std::int32_t bucket_rows() const noexcept {
     const bool padded = faults.any_of({Fault::pad_rows_unwritten, Fault::stale_padding, Fault::null_block_written});
@@ -53,7 +56,7 @@ struct StepOptions {
   [[nodiscard]] std::int32_t partition_tokens() const noexcept { return kv == Dtype::e4m3 ? 256 : 1024; }
 };
 
-/// The options with the step's defaults in place of zeros.
+/// The options with the step's defaults in place of kByStep.
 [[nodiscard]] StepOptions default_options(StepOptions options);
 
 /// Throws Error{usage}, one line, for an option or a fault that does not fit.

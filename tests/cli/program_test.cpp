@@ -139,6 +139,6 @@ TEST_CASE("program: rules lists the catalogue and explains one rule") {
 TEST_CASE("program: --list-faults prints name, steps and rules, one a line") {
   const Outcome outcome = refrain_program("run --list-faults");
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.out.find("pad-fix-late           grouped_prefill             RF305") != std::string::npos);
+  CHECK(outcome.out.find("pad-fix-late           grouped_prefill                        RF305 ") != std::string::npos);
   CHECK(std::count(outcome.out.begin(), outcome.out.end(), '\n') >= 9);
 }

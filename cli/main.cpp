@@ -20,6 +20,7 @@ constexpr std::array kCommands = {
     Command{"audit", "check recordings and graphs for capture safety", declare_audit},
     Command{"diff", "what differs between two graphs", declare_diff},
     Command{"rules", "the catalogue of rules, or one of them explained", declare_rules},
+    Command{"scales", "K/V scales of a checkpoint: write an overlay, verify one, show them", declare_scales},
     Command{"doctor", "what this build and machine can do", declare_doctor},
 };
 

@@ -11,7 +11,8 @@ namespace refrain {
 /// Why the program could not go on. `usage`: the command line; `input`: a file
 /// that cannot be read as what it claims to be; `driver`: a driver call came
 /// back with an error; `refused`: the runtime will not do what was asked,
-/// because a graph that exists would become wrong.
+/// because a graph that exists would become wrong, or because what was given
+/// does not hold (scales that are not those of the checkpoint).
 enum class ErrorKind { usage, input, driver, refused };
 
 /// What was tried, what came back, and where. `what()` is one line:

@@ -108,6 +108,11 @@ std::uint64_t JsonView::integer(std::string_view what, std::uint64_t below) cons
   return value_->get<std::uint64_t>();
 }
 
+double JsonView::number() const {
+  if (!value_->is_number()) fail("a number", "write it without quotes");
+  return value_->get<double>();
+}
+
 Address JsonView::address() const {
   const std::string& digits = text();
   const std::optional<std::uint64_t> value = parse_unsigned(digits);

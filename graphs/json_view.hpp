@@ -35,6 +35,14 @@ class JsonView {
   [[nodiscard]] std::optional<JsonView> find(const char* key) const;
   [[nodiscard]] JsonView need(const char* key) const;  ///< throws where `find` gives nothing
 
+  /// Calls use(key, value) over an object whose keys are data, such as the tensors of a file.
+  template <class Use>
+  void each_member(Use use) const {
+    if (!value_->is_object()) fail("an object", "write it as {...}");
+    for (auto it = value_->begin(); it != value_->end(); ++it)
+      use(it.key(), JsonView(it.value(), *this, it.key().c_str(), 0));
+  }
+
   [[nodiscard]] std::size_t array_size() const;  ///< throws unless this is an array
   [[nodiscard]] JsonView at(std::size_t index) const;
 
@@ -42,6 +50,7 @@ class JsonView {
   [[nodiscard]] bool boolean() const;
   /// An integer in [0, below); `what` says of what, e.g. `a node id`.
   [[nodiscard]] std::uint64_t integer(std::string_view what, std::uint64_t below) const;
+  [[nodiscard]] double number() const;  ///< an integer or not; always finite
   [[nodiscard]] std::uint64_t size() const { return integer("a size", kSizeLimit); }
   [[nodiscard]] Address address() const;                  ///< `"0x7f00"`
   [[nodiscard]] std::vector<std::uint8_t> bytes() const;  ///< `"00ff"`

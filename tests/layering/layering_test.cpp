@@ -28,14 +28,14 @@ const std::vector<Layer> kLayers = {
     {"traces", {"graphs"}, {"fmt", "nlohmann", "zlib.h"}},
     {"kernels", {"graphs"}, {}},
     {"audit", {"traces", "graphs"}, {"fmt", "nlohmann"}},
-    {"runtime", {"audit", "traces", "kernels", "graphs"}, {"fmt"}},
+    {"runtime", {"audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "openssl"}},
     {"cli", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "CLI", "zlib.h"}},
     {"bench", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann"}},
     {"tests", {"cli", "runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "catch2", "zlib.h"}},
 };
 
 // POSIX, and nothing else that has a header ending in .h.
-const Words kSystem = {"unistd.h", "sys", "cxxabi.h"};
+const Words kSystem = {"unistd.h", "fcntl.h", "sys", "cxxabi.h"};
 
 bool holds(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -38,8 +38,7 @@ int materialize(const ScalesFlags& flags) {
                              .source_manifest = given(flags.manifest),
                              .force = flags.force,
                              .tool_version = REFRAIN_VERSION,
-                             .progress = line.progress(),
-                             .hook = {}};
+                             .progress = line.progress()};
   if (!flags.rules.empty()) options.rules = load_scale_rules(flags.rules);
   const Provenance made = materialize_scales(options);
   if (flags.format == Format::json)
@@ -80,7 +79,7 @@ int verify(const ScalesFlags& flags) {
 }
 
 int show(const ScalesFlags& flags) {
-  LoadScalesOptions options{.rules = std::nullopt, .base = given(flags.base), .progress = {}};
+  LoadScalesOptions options{.base = given(flags.base)};
   if (!flags.rules.empty()) options.rules = load_scale_rules(flags.rules);
   const LoadedScales found = find_scales(flags.path, options);
   fmt::print("{}", flags.format == Format::json ? scales_json(flags.path, found) : scales_text(flags.path, found));

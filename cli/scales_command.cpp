@@ -29,7 +29,7 @@ std::optional<std::string> given(const std::string& flag) {
   return flag.empty() ? std::nullopt : std::optional(flag);
 }
 
-int materialize(const ScalesFlags& flags) {
+Provenance make_overlay(const ScalesFlags& flags) {
   HashLine line;
   MaterializeOptions options{.base = flags.base,
                              .report = flags.report,
@@ -40,7 +40,11 @@ int materialize(const ScalesFlags& flags) {
                              .tool_version = REFRAIN_VERSION,
                              .progress = line.progress()};
   if (!flags.rules.empty()) options.rules = load_scale_rules(flags.rules);
-  const Provenance made = materialize_scales(options);
+  return materialize_scales(options);
+}
+
+int materialize(const ScalesFlags& flags) {
+  const Provenance made = make_overlay(flags);
   if (flags.format == Format::json)
     fmt::print("{}", provenance_text(made));
   else
@@ -61,15 +65,18 @@ void print_verdict(const ScalesFlags& flags, const std::string& line, bool holds
   fmt::print("{}\n", json.dump(2));
 }
 
+Provenance check_overlay(const ScalesFlags& flags) {
+  HashLine line;
+  return verify_scales(flags.path, {.base = given(flags.base),
+                                    .report = given(flags.report),
+                                    .source_manifest = given(flags.manifest),
+                                    .revision = given(flags.revision),
+                                    .progress = line.progress()});
+}
+
 int verify(const ScalesFlags& flags) {
   try {
-    HashLine line;
-    const Provenance found = verify_scales(flags.path, {.base = given(flags.base),
-                                                        .report = given(flags.report),
-                                                        .source_manifest = given(flags.manifest),
-                                                        .revision = given(flags.revision),
-                                                        .progress = line.progress()});
-    print_verdict(flags, fmt::format("{}: {}", flags.path, provenance_line(found)), true);
+    print_verdict(flags, fmt::format("{}: {}", flags.path, provenance_line(check_overlay(flags))), true);
     return kExitClean;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) throw;

@@ -43,7 +43,8 @@ void check_target(const MaterializeOptions& options, const Checkpoint& base) {
 
 /// `path` as seen from the folder `from`, so that both can move together.
 std::string seen_from(const std::string& from, const std::string& path) {
-  return fs::proximate(fs::weakly_canonical(path), fs::weakly_canonical(from)).string();
+  // absolute: the canonical form of a relative path that is not there yet stays relative
+  return fs::proximate(fs::weakly_canonical(fs::absolute(path)), fs::weakly_canonical(fs::absolute(from))).string();
 }
 
 void bind_base(const Checkpoint& base, const std::vector<CheckpointFile>& files, const MaterializeOptions& options,

@@ -134,6 +134,23 @@ TEST_CASE("scales: base and overlay may move together and apart when told") {
   CHECK(load_scales((moved / "overlay").string(), {world.target_layers, {}}, {.base = base}).warnings.empty());
 }
 
+TEST_CASE("scales: relative paths give the same provenance as absolute ones") {
+  const ScalesWorld world;
+  const fs::path before = fs::current_path();
+  fs::current_path(world.folder.path());
+  MaterializeOptions options = options_for(world);
+  options.base = std::string("base");
+  options.report = std::string("./calibration.json");
+  options.out = std::string("overlay");
+  const Caught result = caught([&] { materialize_scales(options); });
+  fs::current_path(before);
+  CHECK_FALSE(result.thrown);
+  const Json p = read_json_file(world.provenance());
+  CHECK(p.at("base").at("path") == "../base");
+  CHECK(p.at("report").at("path") == "../calibration.json");
+  CHECK_NOTHROW(verify_scales(world.out.string()));
+}
+
 TEST_CASE("scales: a checkpoint of one file without an index gets one") {
   const ScalesWorld world;
   const fs::path base = world.folder.path() / "single";
@@ -146,7 +163,7 @@ TEST_CASE("scales: a checkpoint of one file without an index gets one") {
                    {"layers", {{{"layer", "model.layers.0"}, {"k", {{"scale", 0.5}}}, {"v", {{"absmax", 896}}}}}}}
                   .dump());
   MaterializeOptions options = options_for(world);
-  options.revision = "r";
+  options.revision = std::string("r");
   for (const fs::path& given : {base, base / "model.safetensors"}) {
     options.base = given.string();
     options.force = true;

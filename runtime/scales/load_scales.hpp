@@ -23,12 +23,12 @@ struct LayersWanted {
 };
 
 struct LoadScalesOptions {
-  bool strict = false;                   ///< a target layer without a scale is an error
-  bool allow_draft_e4m3 = false;         ///< admit E4M3 KV together with draft layers
-  bool hash_base_files = false;          ///< hash the whole base checkpoint too; else their lengths only
-  std::optional<ScaleRules> rules = {};  ///< else those of the overlay, else the default
-  std::optional<std::string> base = {};  ///< the overlay's base, where it has moved
-  HashProgress progress = {};
+  bool strict = false;                             ///< a target layer without a scale is an error
+  bool allow_draft_e4m3 = false;                   ///< admit E4M3 KV together with draft layers
+  bool hash_base_files = false;                    ///< hash the whole base checkpoint too; else their lengths only
+  std::optional<ScaleRules> rules = std::nullopt;  ///< else those of the overlay, else the default
+  std::optional<std::string> base = std::nullopt;  ///< the overlay's base, where it has moved
+  HashProgress progress = nullptr;
 };
 
 struct LoadedScales {

@@ -17,12 +17,12 @@ struct MaterializeOptions {
   std::string report;  ///< `refrain.calibration/1`
   std::string out;     ///< folder, made where it is missing; never the base's own
   std::string revision;
-  std::optional<std::string> source_manifest = {};
+  std::optional<std::string> source_manifest = std::nullopt;
   ScaleRules rules = default_scale_rules();
   bool force = false;  ///< replace an overlay that is there
   std::string tool_version;
-  HashProgress progress = {};
-  FileHook hook = {};
+  HashProgress progress = nullptr;
+  FileHook hook = nullptr;
 };
 
 /// Throws Error{refused} for inputs that do not hold together, Error{usage} for an overlay that is there already, and

@@ -12,9 +12,9 @@ namespace refrain {
 
 /// Where things lie now, where that is not what the provenance says.
 struct VerifyScalesOptions {
-  std::optional<std::string> base = {}, report = {}, source_manifest = {};
-  std::optional<std::string> revision = {};  ///< what it must be
-  HashProgress progress = {};
+  std::optional<std::string> base = std::nullopt, report = std::nullopt, source_manifest = std::nullopt;
+  std::optional<std::string> revision = std::nullopt;  ///< what it must be
+  HashProgress progress = nullptr;
 };
 
 /// Throws Error{refused} with the first thing that does not hold, and Error{input} for what cannot be read.

@@ -37,6 +37,16 @@ FileHook at_operation(int n, std::function<void()> act) {
   };
 }
 
+/// Replaces the overlay by one with other values, so that an old part beside a new one is no whole.
+MaterializeOptions replacing(const ScalesWorld& world, FileHook hook) {
+  MaterializeOptions options = options_for(world, std::move(hook), true);
+  options.report = (world.folder.path() / "second.json").string();
+  nlohmann::json report = read_json_file(world.report);
+  report["layers"][3]["k"] = {{"scale", 0.75}};
+  write_bytes(options.report, report.dump());
+  return options;
+}
+
 bool verifies(const ScalesWorld& world) {
   return !caught([&] { verify_scales(world.out.string()); }).thrown;
 }
@@ -63,7 +73,8 @@ bool child_survives(const ScalesWorld& world, int n, bool force) {
   REQUIRE(child >= 0);
   if (child == 0) {
     try {
-      materialize_scales(options_for(world, at_operation(n, [] { ::raise(SIGKILL); }), force));
+      FileHook hook = at_operation(n, [] { ::raise(SIGKILL); });
+      materialize_scales(force ? replacing(world, std::move(hook)) : options_for(world, std::move(hook)));
     } catch (...) {
       ::_exit(3);
     }
@@ -104,7 +115,7 @@ TEST_CASE("atomic: a failure while an overlay is replaced leaves the old one or 
     materialize_scales(options_for(world, {}));
     const std::string before = read_bytes(world.provenance());
     const auto fail = [] { throw Error(ErrorKind::input, "writing", "No space left on device", "x"); };
-    if (!caught([&] { materialize_scales(options_for(world, at_operation(n, fail), true)); }).thrown) break;
+    if (!caught([&] { materialize_scales(replacing(world, at_operation(n, fail))); }).thrown) break;
     const bool sealed = fs::exists(world.provenance());
     (sealed ? kept : gone) += 1;
     CHECK(verifies(world) == sealed);

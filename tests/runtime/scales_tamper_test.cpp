@@ -222,6 +222,14 @@ TEST_CASE("tampering: a merged index that leads a weight elsewhere is seen howev
   verify_fails(world, ErrorKind::refused, {"merged index", "found another"});
 }
 
+TEST_CASE("tampering: a manifest that disowns the base is seen however well sealed") {
+  const Sealed world;
+  edit_json(world.manifest,
+            [](Json& json) { json["files"]["model-00002-of-00003.safetensors"] = std::string(64, 'd'); });
+  world.reseal();
+  verify_fails(world, ErrorKind::refused, {"manifest.json", "model-00002-of-00003.safetensors", "dddd"});
+}
+
 TEST_CASE("tampering: counts of the provenance that are not those of the overlay are seen") {
   const Sealed world;
   edit_json(world.provenance(), [](Json& json) { json["scales"]["draft"] = 4; });

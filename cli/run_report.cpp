@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "graphs/graph.hpp"
@@ -16,14 +17,29 @@ Json optional_number(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
+/// Outputs of whole numbers, by name: what a step decided, e.g. how many draft tokens each request accepted.
+std::vector<std::pair<std::string, std::vector<std::int32_t>>> decisions(const Output& output) {
+  std::vector<std::pair<std::string, std::vector<std::int32_t>>> out;
+  for (std::size_t i = 0; i < output.tensors.size(); ++i) {
+    const OutputTensor& tensor = output.tensors[i];
+    if (tensor.dtype != Dtype::i32) continue;
+    std::vector<std::int32_t> values(static_cast<std::size_t>(tensor.real_elements()));
+    std::memcpy(values.data(), output.bytes[i].data(), values.size() * sizeof(std::int32_t));
+    out.emplace_back(tensor.name, std::move(values));
+  }
+  return out;
+}
+
 Json replay_json(const ReplaySummary& replay) {
-  return {{"count", replay.count},
-          {"bit_equal", replay.bit_equal},
-          {"nan_count", replay.nan.count},
-          {"nan_dims", replay.nan.dims},
-          {"nan_rows", replay.nan.rows},
-          {"max_abs_error_reference", optional_number(replay.max_abs_error_reference)},
-          {"max_abs_error_xqa", optional_number(replay.max_abs_error_xqa)}};
+  Json json{{"count", replay.count},
+            {"bit_equal", replay.bit_equal},
+            {"nan_count", replay.nan.count},
+            {"nan_dims", replay.nan.dims},
+            {"nan_rows", replay.nan.rows},
+            {"max_abs_error_reference", optional_number(replay.max_abs_error_reference)},
+            {"max_abs_error_xqa", optional_number(replay.max_abs_error_xqa)}};
+  for (const auto& [name, values] : decisions(replay.output)) json[name] = values;
+  return json;
 }
 
 std::string error_text(const std::optional<double>& error) {
@@ -36,10 +52,11 @@ std::string replay_text(const ReplaySummary& r) {
     text += "no NaN";
   else
     text += fmt::format("{} NaN in {} rows, head dims {}", r.nan.count, r.nan.rows.size(), fmt::join(r.nan.dims, " "));
-  return text +
-         fmt::format(
-             "\nerror     {} against the fp64 reference, {} against the XQA route (max abs over finite elements)\n",
-             error_text(r.max_abs_error_reference), error_text(r.max_abs_error_xqa));
+  for (const auto& [name, values] : decisions(r.output))
+    text += fmt::format("\n{:<9} {}", name, fmt::join(values, " "));
+  text += fmt::format("\nerror     {} against the fp64 reference", error_text(r.max_abs_error_reference));
+  if (r.max_abs_error_xqa) text += fmt::format(", {} against the XQA route", error_text(r.max_abs_error_xqa));
+  return text + " (max abs over finite elements)\n";
 }
 
 }  // namespace

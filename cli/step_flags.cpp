@@ -65,6 +65,8 @@ void add_step_flags(CLI::App& app, StepFlags& flags) {
   app.add_option("--drafts", step.drafts, "mtp_verify: drafted tokens a request, K (4)");
   app.add_option("--draft-rule", step.draft_rule, "mtp_verify: greedy or rejection (greedy)")
       ->transform(choice(kDraftRules));
+  app.add_option("--scales", step.scales,
+                 "mtp_verify: K/V scales from an overlay or checkpoint (calibrated on the step's own data)");
   app.add_flag("--allow-e4m3-mtp", step.allow_e4m3_mtp,
                "mtp_verify: admit E4M3 KV under a draft, whose scales must be calibrated");
   app.add_option("--seed", step.seed, "of data, selection and page placement (1)");

@@ -49,7 +49,7 @@ std::string verify_text(const VerifyResult& result) {
   if (!result.refused.empty()) text += fmt::format("replayed  nothing: {}\n", result.refused);
   for (const AxisResult& axis : result.axes)
     text +=
-        fmt::format("{:<18} {:<10} {:<6} {}\n", axis.name, axis.fill, axis.finite && axis.bit_equal ? "ok" : "BROKEN",
+        fmt::format("{:<20} {:<10} {:<6} {}\n", axis.name, axis.fill, axis.finite && axis.bit_equal ? "ok" : "BROKEN",
                     axis.finite ? (axis.bit_equal ? "" : "other bits than the unpoisoned replay") : "not finite");
   if (result.first_nan_node) text += fmt::format("first NaN written by {}\n", result.first_nan_name);
   return text + "\n" + report_text(result.report);

@@ -118,19 +118,25 @@ LoadedScales find_scales(const std::string& path, const LoadScalesOptions& optio
   return overlay ? find_in_overlay(path, options) : find_in_checkpoint(path, options);
 }
 
-LoadedScales load_scales(const std::string& path, const LayersWanted& wanted, const LoadScalesOptions& options) {
+LoadedScales admit_scales(LoadedScales found, const LayersWanted& wanted, const std::string& source,
+                          const LoadScalesOptions& options) {
   if (!wanted.draft.empty() && !options.allow_draft_e4m3)
-    refuse(path, "E4M3 KV with draft layers",
+    refuse(source, "E4M3 KV with draft layers",
            "expected it to be asked for, found that it was not; admit it by the option, or serve without a draft");
-  LoadedScales found = find_scales(path, options);
   const ScaleRules rules = options.rules      ? *options.rules
                            : found.provenance ? found.provenance->rules
                                               : default_scale_rules();
   LoadedScales out;
-  take(LayerRole::target, wanted.target, found, rules, path, options.strict, out);
-  if (!wanted.draft.empty()) take(LayerRole::draft, wanted.draft, found, rules, path, options.strict, out);
+  take(LayerRole::target, wanted.target, found, rules, source, options.strict, out);
+  if (!wanted.draft.empty()) take(LayerRole::draft, wanted.draft, found, rules, source, options.strict, out);
   out.provenance = std::move(found.provenance);
   return out;
+}
+
+LoadedScales load_scales(const std::string& path, const LayersWanted& wanted, const LoadScalesOptions& options) {
+  // Before anything is read: what is not admitted is not hashed for minutes first.
+  if (!wanted.draft.empty() && !options.allow_draft_e4m3) return admit_scales({}, wanted, path, options);
+  return admit_scales(find_scales(path, options), wanted, path, options);
 }
 
 }  // namespace refrain

@@ -41,6 +41,11 @@ struct LoadedScales {
 /// base index by hash, base files by length, or hash where asked. Throws as load_scales does.
 [[nodiscard]] LoadedScales find_scales(const std::string& path, const LoadScalesOptions& options = {});
 
+/// What may be served of `found`: the policy alone, without a file. `source` is for messages. Throws Error{refused} as
+/// load_scales does.
+[[nodiscard]] LoadedScales admit_scales(LoadedScales found, const LayersWanted& wanted, const std::string& source,
+                                        const LoadScalesOptions& options = {});
+
 /// `path`: an overlay folder, a checkpoint folder, or one safetensors file. Draft scales of a checkpoint are left aside
 /// where no draft layer is wanted. Throws Error{refused} for what does not hold: a binding, a value, a layer that is
 /// missing or one too many, a draft without K and V, a draft that was not admitted; Error{input} for what cannot be

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "graphs/contract.hpp"
 #include "kernels/mla_pool_view.hpp"
@@ -36,6 +37,8 @@ struct StepOptions {
   // mtp_verify.
   std::int32_t drafts = 4;
   DraftRule draft_rule = DraftRule::greedy;
+  std::string
+      scales;  ///< of E4M3 KV: an overlay, a checkpoint or a safetensors file; empty: calibrated on the step's data
   bool allow_e4m3_mtp = false;  ///< E4M3 KV under a draft is admitted only where somebody says so
 
   [[nodiscard]] std::int32_t bucket_rows() const noexcept {

@@ -8,12 +8,13 @@
 
 namespace refrain {
 
-AttentionStep::AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options)
+AttentionStep::AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options,
+                             std::array<float, 2> scales)
     : Step(options),
       driver_(driver),
       arena_(arena),
       buffers_(driver, registry, arena, options),
-      inputs_(make_inputs(options, buffers_.pages)) {
+      inputs_(make_inputs(options, buffers_.pages, scales)) {
   check(driver_.create_stream(buffers_.side), "cudaStreamCreateWithFlags");
 }
 
@@ -64,6 +65,8 @@ std::vector<double> AttentionStep::reference(Driver& driver) const {
   problem.pool.data = pool.data();
   problem.rows = o.rows;
   problem.heads = kHeads;
+  problem.k_scale = static_cast<double>(inputs_.scales[0]);
+  problem.v_scale = static_cast<double>(inputs_.scales[1]);
   problem.softmax_scale = 1.0 / std::sqrt(static_cast<double>(kHeadDim));
   std::vector<OracleRow> rows;
   for (std::int32_t row = 0; row < o.rows; ++row) {

@@ -9,7 +9,9 @@ namespace refrain {
 
 class AttentionStep : public Step {
  public:
-  AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options);
+  /// `scales`: K and V, 1 for a pool that is not E4M3.
+  AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options,
+                std::array<float, 2> scales = {1.0f, 1.0f});
   ~AttentionStep() override;
 
   [[nodiscard]] const AttentionBuffers& buffers() const noexcept { return buffers_; }

@@ -62,8 +62,8 @@ void write_history(const StepOptions& o, const KvPoolView& shape, AttentionInput
     for (std::int64_t token = 0; token < first_row[at(request)]; ++token) {
       const std::int32_t page = in.page_table[at(request) * at(in.pages_per_request) + at(token / o.page_size)];
       const std::int64_t k = shape.k_offset(page, static_cast<std::int32_t>(token % o.page_size), 0);
-      fill_normal(in.pool, o.kv, k, kHeadDim, 1.0f, random);
-      fill_normal(in.pool, o.kv, k + shape.plane_elements(), kHeadDim, kValueDeviation, random);
+      fill_normal(in.pool, o.kv, k, kHeadDim, 1.0f / in.scales[0], random);
+      fill_normal(in.pool, o.kv, k + shape.plane_elements(), kHeadDim, kValueDeviation / in.scales[1], random);
     }
 }
 
@@ -83,10 +83,12 @@ KvPoolView pool_shape(const StepOptions& o) {
   return shape;
 }
 
-AttentionInputs make_inputs(const StepOptions& o, const std::vector<std::vector<std::int32_t>>& pages) {
+AttentionInputs make_inputs(const StepOptions& o, const std::vector<std::vector<std::int32_t>>& pages,
+                            std::array<float, 2> scales) {
   std::mt19937_64 random(o.seed);
   const std::int32_t bucket = o.bucket_rows();
   AttentionInputs in;
+  in.scales = {scales[0], scales[1]};
   in.pages_per_request = pages_used(o) + 1;
   in.rows = {o.rows};
   in.token_to_req.assign(at(bucket), -1);
@@ -106,7 +108,6 @@ AttentionInputs make_inputs(const StepOptions& o, const std::vector<std::vector<
   fill_normal(in.q, o.q_dtype(), 0, std::int64_t{o.rows} * kHeads * kHeadDim, 1.0f, random);
   fill_normal(in.k, o.q_dtype(), 0, std::int64_t{o.rows} * kHeadDim, 1.0f, random);
   fill_normal(in.v, o.q_dtype(), 0, std::int64_t{o.rows} * kHeadDim, kValueDeviation, random);
-  in.scales = {1.0f, 1.0f};
   const KvPoolView shape = pool_shape(o);
   in.pool.assign(shape.bytes(), std::byte{0});
   write_history(o, shape, in, random);

@@ -2,6 +2,7 @@
 // K/V rows, the batch tables, the selection, and the pool with its history.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,8 +32,10 @@ struct AttentionInputs {
 [[nodiscard]] KvPoolView pool_shape(const StepOptions& options);
 
 /// `pages[request][i]` is the physical page of the request's i-th page.
+/// `scales` (K, V) divide what goes into an E4M3 pool.
 [[nodiscard]] AttentionInputs make_inputs(const StepOptions& options,
-                                          const std::vector<std::vector<std::int32_t>>& pages);
+                                          const std::vector<std::vector<std::int32_t>>& pages,
+                                          std::array<float, 2> scales = {1.0f, 1.0f});
 
 /// The logical tokens that a real row attends: its selected blocks and its causal tail.
 [[nodiscard]] std::vector<std::int64_t> attended_tokens(const AttentionInputs& inputs, std::int32_t row);

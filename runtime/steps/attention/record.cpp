@@ -117,7 +117,7 @@ void record_grouped_prefill(Recorder& recorder, const AttentionBuffers& b) {
 
 void record_xqa_decode(Recorder& recorder, const AttentionBuffers& b) {
   const FaultSet& faults = b.options.faults;
-  const auto scope = recorder.scope("xqa_decode");
+  const auto scope = recorder.scope(to_string(b.options.step));
   append(recorder, b);
   break_capture(recorder, b);
   record_xqa_route(recorder, b, b.xqa, b.output, faults);

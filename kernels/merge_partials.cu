@@ -143,11 +143,13 @@ __global__ void __launch_bounds__(kFewThreads) merge_few_kernel(const MergeParti
   const std::int64_t from = std::int64_t{blockIdx.x} * (kFewThreads / 32) + threadIdx.x / 32;
   if (from >= std::int64_t{args.slots} * args.heads) return;
   const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+  const std::int64_t first = from * args.partitions;
+  // Every LSE is written, so none need wait for how many count.
+  const float stored = lane < args.partitions ? args.partial_lse[first + lane] : kNegativeInf;
   const Target target = target_of(args, from);
   if (!target.served) return;
   const auto splits = static_cast<std::int32_t>(target.needed);
-  const std::int64_t first = from * args.partitions;
-  const float own = lane < splits ? args.partial_lse[first + lane] : kNegativeInf;
+  const float own = lane < splits ? stored : kNegativeInf;
   float max = own;
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) max = fmaxf(max, __shfl_xor_sync(~0u, max, step));

@@ -56,8 +56,10 @@ __device__ void put_active_partitions(const PlanXqaArgs& args, LengthOf length_o
         static_cast<std::int32_t>((std::int64_t{longest} + args.partition_tokens - 1) / args.partition_tokens);
 }
 
+/// The tables are read before it is known that the row is real: what a pad row's say is dropped.
 __device__ std::int32_t dense_length(const PlanXqaArgs& args, std::int32_t row) {
-  return is_real(args, row) ? static_cast<std::int32_t>(device::visible_tokens(args.batch, row)) : 0;
+  const auto visible = static_cast<std::int32_t>(device::visible_tokens(args.batch, min(row, args.batch.bucket - 1)));
+  return is_real(args, row) ? visible : 0;
 }
 
 /// `slot_blocks` blocks for the slots; a block behind them for active_partitions.

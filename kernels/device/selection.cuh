@@ -19,10 +19,11 @@ inline constexpr std::int64_t kNone = -1;
 
 /// Tokens that a row may see: up to its own position, and none of a request that does not exist.
 [[nodiscard]] __device__ inline std::int64_t visible_tokens(const BatchView& batch, std::int32_t row) {
+  // Both at once, for each is a trip to memory and the length behind them is another.
   const std::int32_t request = batch.token_to_req[row];
+  const std::int64_t position = max(batch.query_pos[row], std::int64_t{-1});
   if (request < 0 || request >= batch.requests) return 0;
-  const std::int64_t last = std::int64_t{max(batch.seq_len[request], 0)} - 1, position = batch.query_pos[row];
-  return (position < -1 ? -1 : position > last ? last : position) + 1;
+  return min(position, std::int64_t{max(batch.seq_len[request], 0)} - 1) + 1;
 }
 
 /// The page of a request's token (>= 0), or kNone where the table has none. Page 0 is no page of any request.

@@ -2,7 +2,9 @@
 // made between a step's start and its end, counted in a recording of it, and the
 // host time of that one launch over the launch of a bare graph of as many empty
 // kernels in the same chain. Each is timed launch by launch, in turn, on a stream
-// that is drained before its queue can block. Writes refrain.bench/1.
+// that is drained before its queue can block. And a whole step, from inputs to
+// results on the host, through the mapped ring and through copies. Writes
+// refrain.bench/1.
 //   bench_launch [--launches N] [--device cuda|host] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include <iostream>
 
 #include "bench/driver_bench.hpp"
+#include "bench/launch_ring.hpp"
 #include "graphs/error.hpp"
 #include "runtime/session.hpp"
 
@@ -211,6 +214,12 @@ int run(const Arguments& arguments) {
                              row["case"].get<std::string>(), row["calls_a_step"].get<int>(),
                              row["host_us"].get<double>(), row["bare_us"].get<double>(),
                              row["host_over_bare_launch_ratio"].get<double>());
+  }
+  for (const std::int32_t rows : {1, 8, 64}) {
+    const auto& row = json["rows"].emplace_back(measure_ring(*driver, rows, launches));
+    std::cerr << fmt::format("{:34} {:.1f} us through the ring, {:.1f} us with copies and a synchronize\n",
+                             row["case"].get<std::string>(), row["step_us"].get<double>(),
+                             row["copies_step_us"].get<double>());
   }
   write_result(json, arguments.text("--out", ""));
   return one_call ? 0 : 1;

@@ -76,6 +76,10 @@ const char* to_string(Api api) noexcept {
     case Api::mem_pool_trim_to: return "cudaMemPoolTrimTo";
     case Api::mem_pool_set_attribute: return "cudaMemPoolSetAttribute";
     case Api::mem_advise: return "cudaMemAdvise";
+    case Api::mem_address_reserve: return "cuMemAddressReserve";
+    case Api::mem_address_free: return "cuMemAddressFree";
+    case Api::mem_map: return "cuMemMap";
+    case Api::mem_unmap: return "cuMemUnmap";
     case Api::ctx_reset_persisting_l2_cache: return "cudaCtxResetPersistingL2Cache";
     case Api::stream_create: return "cudaStreamCreate";
     case Api::stream_destroy: return "cudaStreamDestroy";
@@ -186,6 +190,8 @@ bool gives_back(Api api) noexcept {
     case Api::free:
     case Api::free_host:
     case Api::free_async:
+    case Api::mem_address_free:
+    case Api::mem_unmap:
     case Api::stream_destroy:
     case Api::event_destroy:
     case Api::graph_destroy:

@@ -42,7 +42,7 @@ constexpr Column kCublasCreate{dead(1), dead(1), kPass};
 constexpr Column kCublasCreateElsewhere{dead(1), kPass, kPass};
 
 // clang-format off
-constexpr std::array<CaptureRule, 97> kRules{{
+constexpr std::array<CaptureRule, 101> kRules{{
     // Syncs and queries.
     {.label = "cudaStreamSynchronize(capturing)", .api = Api::stream_synchronize, .target = Target::capturing,
      .blocking = false, .same_thread = invalidated(900), .other_thread = invalidated(900), .other_thread_measured = true},
@@ -153,6 +153,15 @@ constexpr std::array<CaptureRule, 97> kRules{{
      .blocking = false, .same_thread = kUnsafe, .other_thread = kUnsafeElsewhere, .other_thread_measured = false},
     {.label = "cudaMemAdvise", .api = Api::mem_advise, .target = Target::none,
      .blocking = false, .same_thread = kUnsafe, .other_thread = kUnsafeElsewhere, .other_thread_measured = false},
+    // Virtual memory: reserving, creating, mapping and giving it back leave a capture alone.
+    {.label = "cuMemAddressReserve", .api = Api::mem_address_reserve, .target = Target::none,
+     .blocking = false, .same_thread = kPassed, .other_thread = kPassed, .other_thread_measured = false},
+    {.label = "cuMemAddressFree", .api = Api::mem_address_free, .target = Target::none,
+     .blocking = false, .same_thread = kPassed, .other_thread = kPassed, .other_thread_measured = false},
+    {.label = "cuMemMap", .api = Api::mem_map, .target = Target::none,
+     .blocking = false, .same_thread = kPassed, .other_thread = kPassed, .other_thread_measured = false},
+    {.label = "cuMemUnmap", .api = Api::mem_unmap, .target = Target::none,
+     .blocking = false, .same_thread = kPassed, .other_thread = kPassed, .other_thread_measured = false},
     // The second thread's 201 here is the probe's own: that thread had no context yet.
     {.label = "cudaCtxResetPersistingL2Cache", .api = Api::ctx_reset_persisting_l2_cache, .target = Target::none,
      .blocking = false, .same_thread = kPassed, .other_thread = kPassed, .other_thread_measured = true},

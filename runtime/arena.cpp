@@ -13,6 +13,10 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+std::uint64_t granules(std::uint64_t bytes) {
+  return (bytes + Driver::kMapGranularity - 1) / Driver::kMapGranularity * Driver::kMapGranularity;
+}
+
 }  // namespace
 
 Lease& Lease::operator=(Lease&& other) noexcept {
@@ -45,23 +49,67 @@ void LeaseHolds::reset() noexcept {
   ids_.clear();
 }
 
+void LeaseHolds::require_awake() const {
+  if (arena_ != nullptr && arena_->asleep())
+    throw Error(ErrorKind::refused, "launching a graph", "its arena sleeps and has no memory; wake the arena first",
+                "arena");
+}
+
 Arena::Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes)
     : driver_(driver), registry_(registry), bytes_(aligned(bytes)) {
-  check(driver_.allocate(bytes_, MemorySpace::device, base_), "reserving the arena");
+  check(driver_.reserve(granules(bytes_), base_), "reserving the arena");
   free_[0] = bytes_;
 }
 
 Arena::~Arena() {
   // An unloading runtime may answer with an error: the memory is gone either way.
-  (void)driver_.release(base_, MemorySpace::device);
+  for (const Piece& piece : pieces_)
+    if (piece.mapped) (void)driver_.unmap(base_ + piece.offset, piece.bytes);
+  (void)driver_.unreserve(base_, granules(bytes_));
+}
+
+void Arena::map_up_to(std::uint64_t end) {
+  const std::uint64_t mapped = pieces_.empty() ? 0 : pieces_.back().offset + pieces_.back().bytes;
+  if (end <= mapped) return;
+  const std::uint64_t bytes = granules(end) - mapped;
+  check(driver_.map(base_ + mapped, bytes), "mapping the arena's memory");
+  pieces_.push_back({mapped, bytes, true});
+}
+
+void Arena::sleep() {
+  asleep_ = true;
+  for (Piece& piece : pieces_) {
+    if (!piece.mapped) continue;
+    check(driver_.unmap(base_ + piece.offset, piece.bytes), "unmapping the arena's memory");
+    piece.mapped = false;
+  }
+}
+
+void Arena::wake() {
+  for (Piece& piece : pieces_) {
+    if (piece.mapped) continue;
+    check(driver_.map(base_ + piece.offset, piece.bytes), "mapping the arena's memory");
+    piece.mapped = true;
+  }
+  asleep_ = false;
+}
+
+std::uint64_t Arena::bytes_mapped() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Piece& piece : pieces_) sum += piece.mapped ? piece.bytes : 0;
+  return sum;
 }
 
 Lease Arena::lease(const LeaseRequest& request) {
   assert(request.bytes > 0);
+  if (asleep_)
+    throw Error(ErrorKind::refused, fmt::format("leasing {} bytes for {}", request.bytes, request.name),
+                "the arena sleeps and has no memory; wake it first", "arena");
   const std::uint64_t bytes = aligned(request.bytes);
   for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
     if (hole->second < bytes) continue;
     const auto [offset, size] = *hole;
+    map_up_to(offset + bytes);
     free_.erase(hole);
     if (size > bytes) free_[offset + bytes] = size - bytes;
     Buffer buffer;

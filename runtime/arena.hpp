@@ -1,7 +1,9 @@
-// Who owns device memory. One reservation with fixed addresses, cut into leases;
+// Who owns device memory. One reservation of addresses that stay, cut into leases;
 // a lease that a graph exec holds can be neither released nor grown, because the
 // graph has its address baked in (rule 206 cannot happen by construction).
 // Freed ranges are used again; generations tell one lease of a range from the next.
+// Memory is mapped behind the addresses as leases need it, and goes away in sleep():
+// graphs stay valid over that, what the memory held does not.
 #pragma once
 
 #include <cstdint>
@@ -62,6 +64,9 @@ class LeaseHolds {
   LeaseHolds& operator=(LeaseHolds&& other) noexcept;
   ~LeaseHolds() { reset(); }
 
+  /// Throws Error{refused} while the arena of these leases sleeps: a launch would fault.
+  void require_awake() const;
+
  private:
   friend class Arena;
   LeaseHolds(Arena* arena, std::vector<BufferRegistry::Id> ids) : arena_(arena), ids_(std::move(ids)) {}
@@ -73,13 +78,16 @@ class LeaseHolds {
 
 class Arena {
  public:
-  /// Reserves `bytes` of device memory; throws Error{driver}. Outlives its leases and holds.
+  /// Reserves addresses for `bytes` of device memory and takes no memory yet; throws Error{driver}. Outlives its leases
+  /// and holds.
   Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Aligned to 256 bytes. Throws Error{refused} when the arena has no such range left.
+  /// Aligned to 256 bytes; maps memory behind it where there is none. Throws Error{refused} when the arena has no such
+  /// range left or sleeps, and Error{driver} when the device has no memory left. Not while a capture of the whole
+  /// process is audited: what it maps is a call.
   [[nodiscard]] Lease lease(const LeaseRequest& request);
   /// Gives the range back. Throws Error{refused} while a graph exec holds it; the lease stays whole.
   void release(Lease& lease);
@@ -88,6 +96,17 @@ class Arena {
   /// Holds every live lease among the buffers that `graph` names.
   [[nodiscard]] LeaseHolds hold(const Graph& graph);
 
+  /// Gives all memory back to the device and keeps the addresses: leases, graphs and graph execs stay, contents are
+  /// lost, and no graph can be launched until wake(). The caller has waited for every launch. Throws Error{driver};
+  /// then some of the memory is gone, and sleep() or wake() may be called again.
+  void sleep();
+  /// Maps fresh memory behind every address that had some. What was written once (weights, KV pages, workspaces that a
+  /// prepare fills) has to be written again: rule 306 finds what was not. Throws Error{driver}, as sleep() does.
+  void wake();
+  [[nodiscard]] bool asleep() const noexcept { return asleep_; }
+
+  /// Memory that the arena has of the device now, in whole granules.
+  [[nodiscard]] std::uint64_t bytes_mapped() const noexcept;
   [[nodiscard]] std::uint64_t bytes_reserved() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t bytes_leased() const noexcept;
 
@@ -103,6 +122,13 @@ class Arena {
   void drop_hold(BufferRegistry::Id id) noexcept;
   void free_range(BufferRegistry::Id id) noexcept;
   void refuse_if_held(const Lease& lease, const char* tried) const;
+  void map_up_to(std::uint64_t end);
+
+  /// One map(): it can only be unmapped whole.
+  struct Piece {
+    std::uint64_t offset = 0, bytes = 0;
+    bool mapped = false;
+  };
 
   Driver& driver_;
   BufferRegistry& registry_;
@@ -110,6 +136,8 @@ class Arena {
   std::uint64_t bytes_ = 0;
   std::map<BufferRegistry::Id, Range> ranges_;
   std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes, coalesced
+  std::vector<Piece> pieces_;                    // one after the other from offset 0
+  bool asleep_ = false;
 };
 
 }  // namespace refrain

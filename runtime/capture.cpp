@@ -70,6 +70,7 @@ void GraphExec::replace(Arena& arena, const Captured& captured, Stream upload_st
 }
 
 void GraphExec::launch(Stream stream) {
+  holds_.require_awake();
   const ProfilerRange shown(*driver_, "replay", nodes_);
   check(driver_->launch(exec_, stream), "cudaGraphLaunch");
 }

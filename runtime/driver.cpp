@@ -54,6 +54,28 @@ Status Driver::release(Address address, MemorySpace space) {
   return submit(call);
 }
 
+Status Driver::reserve(std::uint64_t bytes, Address& out) {
+  Call call{.api = Api::mem_address_reserve, .bytes = bytes};
+  const Status status = submit(call);
+  out = call.address;
+  return status;
+}
+
+Status Driver::unreserve(Address address, std::uint64_t bytes) {
+  Call call{.api = Api::mem_address_free, .address = address, .bytes = bytes};
+  return submit(call);
+}
+
+Status Driver::map(Address address, std::uint64_t bytes) {
+  Call call{.api = Api::mem_map, .address = address, .bytes = bytes};
+  return submit(call);
+}
+
+Status Driver::unmap(Address address, std::uint64_t bytes) {
+  Call call{.api = Api::mem_unmap, .address = address, .bytes = bytes};
+  return submit(call);
+}
+
 Status Driver::create_stream(Stream& out, bool blocking) {
   Call call{.api = Api::stream_create, .blocking = blocking};
   const Status status = submit(call);

@@ -103,6 +103,16 @@ class Driver {
   [[nodiscard]] Status allocate(std::uint64_t bytes, MemorySpace space, Address& out);
   [[nodiscard]] Status release(Address address, MemorySpace space);
 
+  // Virtual memory of the device: fixed addresses, whose memory comes and goes. `bytes` and addresses are multiples of
+  // kMapGranularity. Mapped memory is fresh: it holds anything. All are allowed during a capture.
+  static constexpr std::uint64_t kMapGranularity = std::uint64_t{2} << 20;
+  [[nodiscard]] Status reserve(std::uint64_t bytes, Address& out);
+  [[nodiscard]] Status unreserve(Address address, std::uint64_t bytes);
+  /// Of a reservation: memory behind [address, address + bytes), readable and writable by the device.
+  [[nodiscard]] Status map(Address address, std::uint64_t bytes);
+  /// Exactly a range that one map() gave. What it held is lost. No launch may be using it.
+  [[nodiscard]] Status unmap(Address address, std::uint64_t bytes);
+
   // Streams and events. External records and waits become nodes and join nothing.
   [[nodiscard]] Status create_stream(Stream& out, bool blocking = false);
   [[nodiscard]] Status destroy_stream(Stream stream);

@@ -9,6 +9,10 @@ namespace {
 
 bool has_stream(const Call& call) {
   switch (call.api) {
+    case Api::mem_address_reserve:
+    case Api::mem_address_free:
+    case Api::mem_map:
+    case Api::mem_unmap:
     case Api::device_synchronize:
     case Api::event_query:
     case Api::event_synchronize:

@@ -33,7 +33,7 @@ std::optional<Enum> value_in(const std::array<Word<Enum>, N>& table, std::string
   return std::nullopt;
 }
 
-constexpr std::array<Word<Api>, 74> kApis{{
+constexpr std::array<Word<Api>, 78> kApis{{
     {Api::begin_capture, "begin_capture"},
     {Api::end_capture, "end_capture"},
     {Api::exchange_capture_mode, "exchange_capture_mode"},
@@ -87,6 +87,10 @@ constexpr std::array<Word<Api>, 74> kApis{{
     {Api::mem_pool_trim_to, "mem_pool_trim_to"},
     {Api::mem_pool_set_attribute, "mem_pool_set_attribute"},
     {Api::mem_advise, "mem_advise"},
+    {Api::mem_address_reserve, "mem_address_reserve"},
+    {Api::mem_address_free, "mem_address_free"},
+    {Api::mem_map, "mem_map"},
+    {Api::mem_unmap, "mem_unmap"},
     {Api::ctx_reset_persisting_l2_cache, "ctx_reset_persisting_l2_cache"},
     {Api::stream_create, "stream_create"},
     {Api::stream_destroy, "stream_destroy"},

@@ -5,31 +5,25 @@
 #include "graphs/error.hpp"
 
 namespace refrain {
-namespace {
-
-/// `version` is the one that the typedef names: the driver answers with that signature, however new it is.
-template <class Function>
-void take(Function& out, const char* symbol, unsigned int version) {
+void* find_driver_call(const char* symbol, unsigned int version) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
   check_cuda(cudaGetDriverEntryPointByVersion(symbol, &found, version, cudaEnableDefault, &result), symbol);
   if (result != cudaDriverEntryPointSuccess || found == nullptr)
     throw Error(ErrorKind::driver, symbol, "this CUDA driver does not have it; a driver for CUDA 13.0 or newer does",
                 "");
-  out = reinterpret_cast<Function>(found);
+  return found;
 }
-
-}  // namespace
 
 DriverCalls DriverCalls::load() {
   DriverCalls calls;
-  take(calls.graph_kernel_node_get_params, "cuGraphKernelNodeGetParams", 12000);
-  take(calls.graph_memcpy_node_get_params, "cuGraphMemcpyNodeGetParams", 10000);
-  take(calls.func_get_name, "cuFuncGetName", 12030);
-  take(calls.kernel_get_name, "cuKernelGetName", 12030);
-  take(calls.func_get_param_info, "cuFuncGetParamInfo", 12040);
-  take(calls.kernel_get_param_info, "cuKernelGetParamInfo", 12040);
-  take(calls.pointer_get_attributes, "cuPointerGetAttributes", 7000);
+  take_driver_call(calls.graph_kernel_node_get_params, "cuGraphKernelNodeGetParams", 12000);
+  take_driver_call(calls.graph_memcpy_node_get_params, "cuGraphMemcpyNodeGetParams", 10000);
+  take_driver_call(calls.func_get_name, "cuFuncGetName", 12030);
+  take_driver_call(calls.kernel_get_name, "cuKernelGetName", 12030);
+  take_driver_call(calls.func_get_param_info, "cuFuncGetParamInfo", 12040);
+  take_driver_call(calls.kernel_get_param_info, "cuKernelGetParamInfo", 12040);
+  take_driver_call(calls.pointer_get_attributes, "cuPointerGetAttributes", 7000);
   return calls;
 }
 

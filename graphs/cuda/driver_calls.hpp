@@ -21,6 +21,14 @@ struct DriverCalls {
   [[nodiscard]] static DriverCalls load();
 };
 
+/// The driver's entry point with the signature that `version` names, however new the driver is. Throws Error{driver}
+/// where the driver is missing or has not got it.
+[[nodiscard]] void* find_driver_call(const char* symbol, unsigned int version);
+template <class Function>
+void take_driver_call(Function& out, const char* symbol, unsigned int version) {
+  out = reinterpret_cast<Function>(find_driver_call(symbol, version));
+}
+
 /// Throw Error{driver} with the call's number unless it went well; the first clears the runtime's last error.
 void check_cuda(cudaError_t code, const char* what);
 void check_cuda(CUresult code, const char* what);

@@ -51,7 +51,11 @@ DeviceInfo describe_device() {
 
 }  // namespace
 
-CudaDriver::CudaDriver() : calls_(DriverCalls::load()), scratch_(kDevice), info_(describe_device()) {
+CudaDriver::CudaDriver()
+    : calls_(DriverCalls::load()),
+      virtual_memory_calls_(VirtualMemoryCalls::load()),
+      scratch_(kDevice),
+      info_(describe_device()) {
   cudaFuncAttributes attributes{};
   check(status_of(cudaFuncGetAttributes(&attributes, probe_kernel())), "this build has no code for the GPU");
 }
@@ -60,7 +64,7 @@ Status CudaDriver::submit(Call& call) {
   // Hottest first.
   for (const auto group : {&CudaDriver::work, &CudaDriver::graphs, &CudaDriver::copies, &CudaDriver::streams,
                            &CudaDriver::events, &CudaDriver::capture, &CudaDriver::allocation, &CudaDriver::other_work,
-                           &CudaDriver::memory_settings, &CudaDriver::questions}) {
+                           &CudaDriver::memory_settings, &CudaDriver::virtual_memory, &CudaDriver::questions}) {
     const Answer answer = (this->*group)(call);
     if (!answer) continue;
     const Status status = status_of(*answer);

@@ -11,6 +11,7 @@
 #include "graphs/cuda/driver_calls.hpp"
 #include "runtime/cuda/nvtx_ranges.hpp"
 #include "runtime/cuda/scratch.hpp"
+#include "runtime/cuda/virtual_memory.hpp"
 #include "runtime/driver.hpp"
 
 namespace refrain {
@@ -44,12 +45,15 @@ class CudaDriver final : public Driver {
   // memory.cpp: allocation and what changes pools and limits.
   Answer allocation(Call& call);
   Answer memory_settings(Call& call);
+  // virtual_memory.cpp: reservations and what is mapped behind them.
+  Answer virtual_memory(Call& call);
   // people.cpp: questions that people's code asks of the runtime.
   Answer questions(Call& call);
 
   [[nodiscard]] static cudaStream_t stream_of(const Call& call) noexcept;
 
   DriverCalls calls_;
+  VirtualMemoryCalls virtual_memory_calls_;
   Scratch scratch_;
   DeviceInfo info_;
   NvtxRanges ranges_;

@@ -73,7 +73,12 @@ DeviceInfo HostDriver::device() const {
 
 HostDriver::Census HostDriver::census() const {
   const std::lock_guard lock(mutex_);
-  return {blocks_.size(), streams_.size(), events_.size(), graphs_.size(), execs_.size(), captures_.size()};
+  return {blocks_.size() + reservations_.count(),
+          streams_.size(),
+          events_.size(),
+          graphs_.size(),
+          execs_.size(),
+          captures_.size()};
 }
 
 std::uint32_t HostDriver::thread_number() {
@@ -133,6 +138,10 @@ Status HostDriver::execute(Call& call, std::uint32_t thread) {
     case Api::free:
     case Api::free_host:
     case Api::free_async: return execute_memory(call);
+    case Api::mem_address_reserve: return reservations_.reserve(call);
+    case Api::mem_address_free: return reservations_.unreserve(call);
+    case Api::mem_map: return reservations_.map(call, next_id_++);
+    case Api::mem_unmap: return reservations_.unmap(call);
     case Api::stream_create:
     case Api::stream_destroy:
     case Api::event_create:
@@ -269,6 +278,14 @@ Status HostDriver::end(Call& call, std::uint32_t thread) {
 
 Status HostDriver::identify(Address address, Buffer& out) {
   const std::lock_guard lock(mutex_);
+  if (const auto mapping = reservations_.find(address)) {
+    out = {};
+    out.name = fmt::format("mapping {}", mapping->id);
+    out.base = mapping->base;
+    out.bytes = mapping->bytes;
+    out.allocation = driver_allocation(mapping->id);
+    return Status::success;
+  }
   const auto next = blocks_.upper_bound(address);
   if (next == blocks_.begin()) return Status::invalid_value;
   const auto& [base, block] = *std::prev(next);

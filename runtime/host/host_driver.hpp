@@ -14,6 +14,7 @@
 
 #include "runtime/driver.hpp"
 #include "runtime/host/host_graph.hpp"
+#include "runtime/host/host_reservations.hpp"
 
 namespace refrain {
 
@@ -73,6 +74,7 @@ class HostDriver final : public Driver {
   mutable std::mutex mutex_;
   std::uint64_t next_id_ = 1;
   std::map<Address, Block> blocks_;
+  HostReservations reservations_;
   std::unordered_map<std::uint64_t, StreamState> streams_;
   std::unordered_map<std::uint64_t, EventState> events_;
   std::unordered_map<std::uint64_t, HostGraph> graphs_, execs_;

@@ -205,6 +205,19 @@ std::map<std::string, Probe> memory_probes() {
       {"cudaMemPoolTrimTo", plain(Api::mem_pool_trim_to)},
       {"cudaMemPoolSetAttribute", plain(Api::mem_pool_set_attribute)},
       {"cudaMemAdvise", plain(Api::mem_advise)},
+      {"cuMemAddressReserve",
+       [](Scene& s) {
+         Address base = 0;
+         const Status status = s.driver.reserve(Driver::kMapGranularity, base);
+         if (status == Status::success) (void)s.driver.unreserve(base, Driver::kMapGranularity);
+         return status;
+       }},
+      {"cuMemMap",
+       [](Scene& s) {
+         const Status status = s.driver.map(s.reserved, Driver::kMapGranularity);
+         if (status == Status::success) (void)s.driver.unmap(s.reserved, Driver::kMapGranularity);
+         return status;
+       }},
       {"cudaCtxResetPersistingL2Cache", plain(Api::ctx_reset_persisting_l2_cache)},
       {"exchange to relaxed, then cudaMalloc", exchange_then_malloc},
   };
@@ -275,6 +288,7 @@ Scene::Scene(Driver& d, bool blocking) : driver(d) {
   check(driver.allocate(kBytes, MemorySpace::device, loose), "cudaMalloc");
   check(driver.allocate(kBytes, MemorySpace::pinned, pinned), "cudaMallocHost");
   check(driver.allocate(kBytes, MemorySpace::pinned, loose_host), "cudaMallocHost");
+  check(driver.reserve(Driver::kMapGranularity, reserved), "cuMemAddressReserve");
   check(driver.record(outside, other), "cudaEventRecord");
   check(driver.begin_capture(other, CaptureMode::relaxed), "cudaStreamBeginCapture");
   check(launch_on(other), "launch");
@@ -294,6 +308,7 @@ Scene::~Scene() {
   (void)driver.release(device, MemorySpace::device);
   (void)driver.release(pinned, MemorySpace::pinned);
   for (const Driver::Place& place : made) (void)driver.release(place.address, place.space);
+  (void)driver.unreserve(reserved, Driver::kMapGranularity);
   if (loose_host != 0) (void)driver.release(loose_host, MemorySpace::pinned);
   if (loose != 0) (void)driver.release(loose, MemorySpace::device);
 }

@@ -99,8 +99,12 @@ TEST_CASE("arena: the reservation is given back to the driver") {
   {
     SequenceClock clock;
     BufferRegistry registry{clock};
-    const Arena arena(driver, registry, 4096);
-    CHECK(driver.census().allocations == 1);
+    Arena arena(driver, registry, 4096);
+    CHECK(driver.census().allocations == 1);  // addresses alone
+    CHECK(arena.bytes_mapped() == 0);
+    const Lease lease = arena.lease({"some", 1, Role::scratch, Dtype::u8});
+    CHECK(driver.census().allocations == 2);
+    CHECK(arena.bytes_mapped() == Driver::kMapGranularity);
   }
   CHECK(driver.census() == HostDriver::Census{});
 }

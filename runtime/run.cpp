@@ -46,7 +46,7 @@ ReplaySummary replay_and_compare(Session& s, const Captured& captured, const Run
 }  // namespace
 
 std::string dangling_pointer(const Report& report) {
-  constexpr std::array<std::string_view, 5> kRules = {"RF206", "RF401", "RF402", "RF403", "RF404"};
+  constexpr std::array<std::string_view, 6> kRules = {"RF206", "RF401", "RF402", "RF403", "RF404", "RF408"};
   for (const Finding& finding : report.findings())
     if (finding.severity == Severity::error && std::find(kRules.begin(), kRules.end(), finding.rule) != kRules.end())
       return fmt::format("refused before replay: {} {}, {}", finding.rule, finding.name, finding.where);

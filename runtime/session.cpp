@@ -17,7 +17,7 @@ StepOptions valid(const StepOptions& given) {
 const char* phase_of(const StepOptions& o) {
   switch (o.step) {
     case StepKind::grouped:
-    case StepKind::sparse_mla_prefill: return "prefill";
+    case StepKind::mla_prefill: return "prefill";
     case StepKind::mtp_verify: return "verify";
     default: return "decode";
   }

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/host/host_memory.hpp"
+
 namespace refrain {
 namespace {
 
@@ -166,12 +168,10 @@ Status HostDriver::execute_work(const Call& call) const {
 Status HostDriver::take_memory(Call& call) {
   Block block;
   try {
-    // Fresh device memory holds anything; 0xFF (NaN in every format) makes a read of it show.
-    block.memory = std::make_shared_for_overwrite<std::byte[]>(call.bytes + 256);
+    block.memory = take_host_memory(call.bytes + 256);
   } catch (const std::bad_alloc&) {
     return Status::memory_allocation;
   }
-  std::memset(block.memory.get(), 0xFF, call.bytes + 256);
   block.space = call.space;
   block.bytes = call.bytes;
   block.id = next_id_++;

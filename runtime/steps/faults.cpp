@@ -10,8 +10,8 @@ namespace {
 constexpr StepSet kGrouped{StepKind::grouped};
 constexpr StepSet kDecode{StepKind::xqa, StepKind::mtp_verify};
 constexpr StepSet kAttention{StepKind::grouped, StepKind::xqa, StepKind::mtp_verify};
-constexpr StepSet kMla{StepKind::sparse_mla_prefill, StepKind::sparse_mla_decode};
-constexpr StepSet kMlaDecode{StepKind::sparse_mla_decode};
+constexpr StepSet kMla{StepKind::mla_prefill, StepKind::mla_decode};
+constexpr StepSet kMlaDecode{StepKind::mla_decode};
 
 constexpr std::array kFaults = {
     FaultInfo{.fault = Fault::kernel_zero_off,
@@ -194,8 +194,8 @@ const char* to_string(StepKind step) noexcept {
   switch (step) {
     case StepKind::grouped: return "grouped_prefill";
     case StepKind::xqa: return "xqa_decode";
-    case StepKind::sparse_mla_prefill: return "sparse_mla_prefill";
-    case StepKind::sparse_mla_decode: return "sparse_mla_decode";
+    case StepKind::mla_prefill: return "sparse_mla_prefill";
+    case StepKind::mla_decode: return "sparse_mla_decode";
     case StepKind::mtp_verify: return "mtp_verify";
   }
   return "";

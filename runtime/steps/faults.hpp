@@ -10,14 +10,14 @@
 
 namespace refrain {
 
-enum class StepKind : std::uint8_t { grouped, xqa, sparse_mla_prefill, sparse_mla_decode, mtp_verify };
-inline constexpr StepKind kStepKinds[] = {StepKind::grouped, StepKind::xqa, StepKind::sparse_mla_prefill,
-                                          StepKind::sparse_mla_decode, StepKind::mtp_verify};
+enum class StepKind : std::uint8_t { grouped, xqa, mla_prefill, mla_decode, mtp_verify };
+inline constexpr StepKind kStepKinds[] = {StepKind::grouped, StepKind::xqa, StepKind::mla_prefill, StepKind::mla_decode,
+                                          StepKind::mtp_verify};
 [[nodiscard]] const char* to_string(StepKind) noexcept;
 /// Null when there is no such step.
 [[nodiscard]] const StepKind* find_step(std::string_view name) noexcept;
 [[nodiscard]] constexpr bool is_mla(StepKind step) noexcept {
-  return step == StepKind::sparse_mla_prefill || step == StepKind::sparse_mla_decode;
+  return step == StepKind::mla_prefill || step == StepKind::mla_decode;
 }
 
 /// A set of steps.

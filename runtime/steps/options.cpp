@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "graphs/error.hpp"
 #include "kernels/sparse_mla.hpp"
 
@@ -10,9 +13,19 @@ namespace {
 
 constexpr std::int32_t kMaxRows = 1 << 16;
 constexpr std::int32_t kMaxContext = 1 << 20;
+constexpr std::int64_t kMaxMlaTokens = std::int64_t{1} << 30;  // a slot is an int32
 
 void require(bool holds, const char* option, const std::string& expected) {
   if (!holds) throw Error(ErrorKind::usage, option, expected, "");
+}
+
+constexpr std::initializer_list<Fault> kSplitFaults = {Fault::split_scratch_unzeroed, Fault::split_zero_page0_off,
+                                                       Fault::split_int32_offsets, Fault::split_grown};
+
+/// What slot 0 holds shows only in the pool itself: a scratch's page 0 is zero, unless a second fault leaves it as it
+/// was.
+bool shows_unsplit(const FaultSet& faults) {
+  return faults.has(Fault::mla_clamp_slot0) && !faults.any_of(kSplitFaults);
 }
 
 void validate_faults(const StepOptions& o) {
@@ -29,9 +42,7 @@ void validate_faults(const StepOptions& o) {
             fmt::format("needs pad rows, and a bucket of {} has none for {} rows", o.bucket_rows(), o.rows));
     require(o.step != StepKind::grouped || fault.steps.has(StepKind::xqa) || o.grouped(), tried.c_str(),
             fmt::format("needs a group of 8 rows, and a bucket of {} has none", o.bucket_rows()));
-    const bool needs_split = fault.fault == Fault::split_scratch_unzeroed ||
-                             fault.fault == Fault::split_zero_page0_off || fault.fault == Fault::split_int32_offsets ||
-                             fault.fault == Fault::split_grown;
+    const bool needs_split = std::find(kSplitFaults.begin(), kSplitFaults.end(), fault.fault) != kSplitFaults.end();
     require(!needs_split || o.splits_pages(), tried.c_str(),
             fmt::format("needs the page split: --page-size 256, found {}", o.page_size));
   }
@@ -42,11 +53,15 @@ void validate_mla(const StepOptions& o) {
           fmt::format("expected 64, or 256 for the page split, found {}", o.page_size));
   require(o.page_size == 64 || o.record == MlaRecord::e4m3_584, "--record",
           "expected 584 with --page-size 256: the page split knows no other record");
+  const std::int64_t pages = (o.context + o.page_size - 1) / o.page_size;
+  require(
+      std::int64_t{o.requests} * pages * o.page_size <= kMaxMlaTokens, "--context",
+      fmt::format("expected at most {} tokens of all requests, found {} x {}", kMaxMlaTokens, o.requests, o.context));
   require(o.heads >= 8 && o.heads <= 128 && (o.heads & (o.heads - 1)) == 0, "--heads",
           fmt::format("expected 8, 16, 32, 64 or 128, found {}", o.heads));
   require(o.topk >= 64 && o.topk <= 8192 && o.topk % 64 == 0, "--topk",
           fmt::format("expected a multiple of 64 from 64 to 8192, found {}", o.topk));
-  require(o.step != StepKind::sparse_mla_decode || o.bucket_rows() <= kMlaDecodeRows, "--rows",
+  require(o.step != StepKind::mla_decode || o.bucket_rows() <= kMlaDecodeRows, "--rows",
           fmt::format("expected at most {} rows with pads for sparse_mla_decode, found {}; more are a prefill",
                       kMlaDecodeRows, o.bucket_rows()));
 }
@@ -71,10 +86,10 @@ StepOptions default_options(StepOptions o) {
     if (option == kByStep) option = value;
   };
   fill(o.requests, o.step == StepKind::mtp_verify ? 3 : 1);
-  fill(o.page_size, is_mla(o.step) ? (o.record == MlaRecord::e4m3_584 ? 256 : 64) : 32);
+  fill(o.page_size, is_mla(o.step) ? (o.record == MlaRecord::e4m3_584 && !shows_unsplit(o.faults) ? 256 : 64) : 32);
   switch (o.step) {
-    case StepKind::sparse_mla_prefill: fill(o.rows, 80); break;
-    case StepKind::sparse_mla_decode: fill(o.rows, 8); break;
+    case StepKind::mla_prefill: fill(o.rows, 80); break;
+    case StepKind::mla_decode: fill(o.rows, 8); break;
     case StepKind::mtp_verify: fill(o.rows, o.requests * (1 + o.drafts)); break;
     default: fill(o.rows, 19);
   }

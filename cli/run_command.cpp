@@ -47,7 +47,7 @@ std::string catch_of(const FaultInfo& fault) {
 
 int list_faults() {
   for (const FaultInfo& fault : fault_table())
-    fmt::print("{:<22} {:<38} {:<15} {}\n", fault.name, steps_of(fault), catch_of(fault), fault.what);
+    fmt::print("{:<22} {:<38} {:<20} {}\n", fault.name, steps_of(fault), catch_of(fault), fault.what);
   return kExitClean;
 }
 

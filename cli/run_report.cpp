@@ -46,16 +46,28 @@ std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.3g}", *error) : "none finite";
 }
 
+/// `102 152 168-170`
+std::string runs_of(const std::vector<std::int32_t>& ascending) {
+  std::string text;
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    const std::int32_t first = ascending[i];
+    while (i + 1 < ascending.size() && ascending[i + 1] == ascending[i] + 1) ++i;
+    text += fmt::format("{}{}", text.empty() ? "" : " ", first);
+    if (ascending[i] != first) text += fmt::format("-{}", ascending[i]);
+  }
+  return text;
+}
+
 std::string replay_text(const ReplaySummary& r) {
   std::string text = fmt::format("replayed  {} times, {}; ", r.count, r.bit_equal ? "bit-equal" : "NOT bit-equal");
   if (r.nan.count == 0)
     text += "no NaN";
   else
-    text += fmt::format("{} NaN in {} rows, head dims {}", r.nan.count, r.nan.rows.size(), fmt::join(r.nan.dims, " "));
+    text += fmt::format("{} NaN in {} rows, head dims {}", r.nan.count, r.nan.rows.size(), runs_of(r.nan.dims));
   for (const auto& [name, values] : decisions(r.output))
     text += fmt::format("\n{:<9} {}", name, fmt::join(values, " "));
   text += fmt::format("\nerror     {} against the fp64 reference", error_text(r.max_abs_error_reference));
-  if (r.max_abs_error_xqa) text += fmt::format(", {} against the XQA route", error_text(r.max_abs_error_xqa));
+  if (r.has_other_route) text += fmt::format(", {} against the XQA route", error_text(r.max_abs_error_xqa));
   return text + " (max abs over finite elements)\n";
 }
 
@@ -75,9 +87,7 @@ std::string run_json(const RunResult& result) {
 
 std::string run_text(const RunResult& result) {
   const StepOptions& o = result.options.step;
-  std::string text = fmt::format(
-      "step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n", to_string(o.step),
-      o.rows, o.bucket_rows(), o.requests, o.context, o.page_size, to_string(o.kv), result.device.device);
+  std::string text = fmt::format("step      {}: {}, on {}\n", to_string(o.step), describe(o), result.device.device);
   if (result.graph)
     text += fmt::format("captured  {} nodes, {} edges, fingerprint {}\n", result.graph->nodes.size(),
                         result.graph->edges.size(), fingerprint(*result.graph));

@@ -42,10 +42,8 @@ std::string verify_json(const VerifyResult& result) {
 }
 
 std::string verify_text(const VerifyResult& result) {
-  const StepOptions& o = result.options;
-  std::string text = fmt::format(
-      "step      {}: {} rows (bucket {}), {} request(s), context {}, page size {}, {} KV, on {}\n", to_string(o.step),
-      o.rows, o.bucket_rows(), o.requests, o.context, o.page_size, to_string(o.kv), result.device.device);
+  std::string text = fmt::format("step      {}: {}, on {}\n", to_string(result.options.step), describe(result.options),
+                                 result.device.device);
   if (!result.refused.empty()) text += fmt::format("replayed  nothing: {}\n", result.refused);
   for (const AxisResult& axis : result.axes)
     text +=

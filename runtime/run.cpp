@@ -39,7 +39,10 @@ ReplaySummary replay_and_compare(Session& s, const Captured& captured, const Run
   summary.max_abs_error_reference =
       max_abs_error(summary.output, [&](std::int64_t i) { return reference[static_cast<std::size_t>(i)]; });
   Recorder eager(s.driver, s.registry, s.stream);
-  if (const auto other = s.step->other_route(eager)) summary.max_abs_error_xqa = max_abs_error(summary.output, *other);
+  if (const auto other = s.step->other_route(eager)) {
+    summary.has_other_route = true;
+    summary.max_abs_error_xqa = max_abs_error(summary.output, *other);
+  }
   return summary;
 }
 

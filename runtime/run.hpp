@@ -25,7 +25,8 @@ struct ReplaySummary {
   bool bit_equal = true;  ///< every replay's output and LSE equal the first's, pad rows included
   NanFigures nan;
   std::optional<double> max_abs_error_reference;
-  std::optional<double> max_abs_error_xqa;  ///< nothing where the step has no other route
+  bool has_other_route = false;
+  std::optional<double> max_abs_error_xqa;  ///< against the other route
   Output output;                            ///< of the last replay
 };
 
@@ -43,10 +44,12 @@ struct RunResult {
 };
 
 /// Throws Error{usage} for options that do not fit and Error{driver|refused} when the world fails outside the capture.
-/// A graph that points into freed memory is never launched: the result says so and has no replay.
+/// A graph that points into freed memory, or reaches past the end of what it has, is never launched: the result says so
+/// and has no replay.
 [[nodiscard]] RunResult run_step(Driver& driver, const RunOptions& options);
 
-/// Why a graph must not be launched: its first finding about memory that was freed under it; empty when there is none.
+/// Why a graph must not be launched: its first finding about memory that was freed under it or is not its own; empty
+/// when there is none.
 [[nodiscard]] std::string dangling_pointer(const Report& report);
 
 }  // namespace refrain

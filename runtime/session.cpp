@@ -26,7 +26,7 @@ const char* phase_of(const StepOptions& o) {
 CaptureInfo capture_info(const StepOptions& o) {
   CaptureInfo info;
   info.phase = phase_of(o);
-  info.bucket = fmt::format("rows={} page_size={} kv={}", o.bucket_rows(), o.page_size, to_string(o.kv));
+  info.bucket = bucket_key(o);
   return info;
 }
 

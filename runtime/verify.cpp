@@ -68,6 +68,14 @@ class NanFinder {
   std::optional<std::size_t> found_;
 };
 
+/// The launches of an eager run are the graph's ops in order, for the step is one chain; of an op of several nodes the
+/// last carries the contract.
+std::optional<NodeId> node_of_launch(const Graph& graph, std::size_t launch) {
+  for (NodeId id = 0; id < graph.nodes.size(); ++id)
+    if (!graph.nodes[id].accesses.empty() && launch-- == 0) return id;
+  return std::nullopt;
+}
+
 class Verifier {
  public:
   Verifier(Session& session, const Captured& captured, VerifyResult& result)
@@ -144,15 +152,17 @@ class Verifier {
                         kind == CheckKind::poison ? fill : "");
   }
 
-  /// The launches of an eager run are the graph's nodes in order: the step is one chain.
+  /// Partials that the poisoned replay left NaN would hide who wrote them: a replay without poison goes before.
   template <class Prepare>
   void find_first_nan(Prepare prepare) {
+    s_.step->upload(s_.driver);
+    (void)replay();
     prepare();
     NanFinder finder(s_.driver, s_.stream);
     (void)eager(&finder);
-    if (!finder.found() || *finder.found() >= graph_.nodes.size()) return;
-    result_.first_nan_node = static_cast<NodeId>(*finder.found());
-    result_.first_nan_name = describe(graph_, *result_.first_nan_node);
+    if (!finder.found()) return;
+    result_.first_nan_node = node_of_launch(graph_, *finder.found());
+    if (result_.first_nan_node) result_.first_nan_name = describe(graph_, *result_.first_nan_node);
   }
 
   Session& s_;

@@ -134,12 +134,13 @@ constexpr std::array kFaults = {
               .steps = kMla,
               .rules = "",
               .verify = "RF901",
-              .what = "what is not attended gathers slot 0's bytes and is masked in the score alone"},
+              .what = "what is not attended gathers slot 0's bytes and is masked in the score alone; implies "
+                      "--page-size 64, for the split zeroes slot 0"},
     FaultInfo{.fault = Fault::mla_neg_inf_max,
               .name = "mla-neg-inf-max",
               .steps = kMla,
               .rules = "",
-              .verify = "RF901",
+              .verify = "RF901,RF902",
               .what = "the running max starts at -inf and is subtracted unguarded: a masked chunk is NaN"},
     FaultInfo{
         .fault = Fault::mla_mask_before_scale,

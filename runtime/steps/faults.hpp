@@ -87,7 +87,7 @@ struct FaultInfo {
   const char* name;
   StepSet steps;            ///< that it fits
   const char* rules;        ///< the audit's errors for it, comma-separated; empty = none
-  const char* verify = "";  ///< where the audit of the graph has none: the replay check that catches it
+  const char* verify = "";  ///< where the audit of the graph has none: the replay checks that catch it
   bool refused = false;     ///< the step is not admitted: no graph is made
   const char* what;
 };

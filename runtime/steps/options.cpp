@@ -79,7 +79,30 @@ void validate_drafts(const StepOptions& o) {
           fmt::format("expected more tokens than --drafts ({}), found {}", o.drafts, o.context));
 }
 
+/// As `--record` takes it.
+const char* record_name(MlaRecord record) {
+  return record == MlaRecord::bf16 ? "bf16" : record == MlaRecord::e4m3_656 ? "656" : "584";
+}
+
 }  // namespace
+
+std::string describe(const StepOptions& o) {
+  std::string text = fmt::format("{} rows (bucket {}), {} request(s), context {}, page size {}", o.rows,
+                                 o.bucket_rows(), o.requests, o.context, o.page_size);
+  if (is_mla(o.step))
+    return text + fmt::format("{}, {} records, {} heads, topk {}{}", o.splits_pages() ? " split to 64" : "",
+                              record_name(o.record), o.heads, o.topk, o.sinks ? ", sinks" : "");
+  text += fmt::format(", {} KV", to_string(o.kv));
+  if (o.step == StepKind::mtp_verify)
+    text += fmt::format(", {} drafts, {}", o.drafts, o.draft_rule == DraftRule::greedy ? "greedy" : "rejection");
+  return text;
+}
+
+std::string bucket_key(const StepOptions& o) {
+  const std::string shape = fmt::format("rows={} page_size={}", o.bucket_rows(), o.page_size);
+  if (is_mla(o.step)) return shape + fmt::format(" record={} heads={} topk={}", record_name(o.record), o.heads, o.topk);
+  return shape + fmt::format(" kv={}", to_string(o.kv));
+}
 
 StepOptions default_options(StepOptions o) {
   const auto fill = [](std::int32_t& option, std::int32_t value) {

@@ -62,6 +62,11 @@ struct StepOptions {
 /// The options with the step's defaults in place of kByStep.
 [[nodiscard]] StepOptions default_options(StepOptions options);
 
+/// One line for people: what the step is asked to be, its name and the device left out.
+[[nodiscard]] std::string describe(const StepOptions& options);
+/// What a graph of this step may not be shared across: `rows=24 page_size=32 kv=e4m3`.
+[[nodiscard]] std::string bucket_key(const StepOptions& options);
+
 /// Throws Error{usage}, one line, for an option or a fault that does not fit.
 void validate(const StepOptions& options);
 

@@ -26,21 +26,49 @@ std::set<std::string> split(const std::string& list) {
   return ids;
 }
 
+/// A step, small enough to run it with every fault.
+struct SmallStep {
+  const char* name;
+  const char* size;
+
+  [[nodiscard]] std::string flags() const { return std::string("--step ") + name + " --context 100 " + size; }
+};
+constexpr SmallStep kSmallSteps[] = {{"grouped_prefill", ""},
+                                     {"xqa_decode", ""},
+                                     {"sparse_mla_prefill", "--rows 65 --heads 8 --topk 128"},
+                                     {"sparse_mla_decode", "--heads 8 --topk 128"}};
+
 }  // namespace
 
 TEST_CASE("recordings: the whole fault table gives the same rules from run and from audit of the saved recording") {
   const std::string file = temporary_file("run.refrain", "");
   for (const refrain::FaultInfo& fault : refrain::fault_table())
-    for (const char* step : {"grouped_prefill", "xqa_decode"}) {
-      if (!refrain::fits(fault, *refrain::find_step(step))) continue;
-      INFO(fault.name << " on " << step);
-      const Outcome run = refrain_program(std::string("run --context 100 --device host --format json --step ") + step +
-                                          " --fault " + fault.name + " --save-recording " + file);
+    for (const SmallStep& step : kSmallSteps) {
+      if (!refrain::fits(fault, *refrain::find_step(step.name))) continue;
+      INFO(fault.name << " on " << step.name);
+      const Outcome run = refrain_program("run --device host --format json " + step.flags() + " --fault " + fault.name +
+                                          " --save-recording " + file);
       REQUIRE((run.exit_code == 0 || run.exit_code == 1));
       CHECK(errors_in(Json::parse(run.out).at("audit").at("findings")) == split(fault.rules));
       const Outcome audit = refrain_program("audit --format json " + file);
       CHECK(errors_in(Json::parse(audit.out).at("findings")) == split(fault.rules));
       CHECK(audit.exit_code == (*fault.rules == '\0' ? 0 : 1));
+    }
+}
+
+TEST_CASE("recordings: what only replay checks show is in verify and in audit of its saved recording") {
+  const std::string file = temporary_file("checks.refrain", "");
+  for (const refrain::FaultInfo& fault : refrain::fault_table())
+    for (const SmallStep& step : kSmallSteps) {
+      if (!refrain::fits(fault, *refrain::find_step(step.name)) || *fault.verify == '\0') continue;
+      INFO(fault.name << " on " << step.name);
+      const Outcome verify = refrain_program("verify --device host --format json " + step.flags() + " --fault " +
+                                             fault.name + " --save-recording " + file);
+      CHECK(verify.exit_code == 1);
+      CHECK(errors_in(Json::parse(verify.out).at("findings")) == split(fault.verify));
+      const Outcome audit = refrain_program("audit --format json " + file);
+      CHECK(errors_in(Json::parse(audit.out).at("findings")) == split(fault.verify));
+      CHECK(audit.exit_code == 1);
     }
 }
 
@@ -72,6 +100,33 @@ TEST_CASE("verify: refrain.verify/1 has its fields, and exit 0 for a healthy ste
   CHECK(json.at("axes").size() > 20);
   for (const Json& axis : json.at("axes"))
     for (const char* field : {"name", "fill", "finite", "bit_equal", "max_abs_error"}) CHECK(axis.contains(field));
+}
+
+TEST_CASE("recordings: of every healthy step verify is clean and leaves no rule unchecked") {
+  const std::string file = temporary_file("healthy.refrain", "");
+  for (const SmallStep& step : kSmallSteps) {
+    const Outcome verify =
+        refrain_program("verify --device host --format json " + step.flags() + " --save-recording " + file);
+    INFO(step.name);
+    CHECK(verify.exit_code == 0);
+    const Outcome audit = refrain_program("audit --format json --fail-on note " + file);
+    CHECK(audit.exit_code == 0);
+    CHECK(Json::parse(audit.out).at("findings").empty());
+    CHECK(Json::parse(audit.out).at("not_checked").empty());
+  }
+}
+
+TEST_CASE("program: run and verify say what a sparse MLA step is, and compare it with no other route") {
+  const std::string step = " --device host --step sparse_mla_decode --context 70 --heads 8 --topk 64 --sinks";
+  const std::string what =
+      "8 rows (bucket 8), 1 request(s), context 70, page size 256 split to 64, 584 records, 8 heads, topk 64, sinks";
+  const Outcome run = refrain_program("run" + step), verify = refrain_program("verify" + step);
+  CHECK(run.out.find("sparse_mla_decode: " + what) != std::string::npos);
+  CHECK(verify.out.find("sparse_mla_decode: " + what) != std::string::npos);
+  CHECK(run.out.find("XQA") == std::string::npos);
+  CHECK(run.out.find("against the fp64 reference") != std::string::npos);
+  CHECK(refrain_program("run --device host --step xqa_decode --context 9").out.find("against the XQA route") !=
+        std::string::npos);
 }
 
 TEST_CASE("verify: a fault that only numbers show is exit 1, named by its node, and the recording keeps the checks") {

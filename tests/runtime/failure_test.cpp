@@ -54,6 +54,20 @@ TEST_CASE("failures: every driver call of a run may fail, and nothing leaks or s
   }
 }
 
+TEST_CASE("failures: every driver call of a sparse MLA run may fail, and nothing leaks or stays capturing") {
+  for (const StepKind step : {StepKind::mla_prefill, StepKind::mla_decode}) {
+    RunOptions options = small_run(step);
+    options.step.rows = step == StepKind::mla_prefill ? 65 : 2;
+    options.step.heads = 8;
+    options.step.topk = 64;
+    const std::uint64_t tried = fail_every_call([&](Driver& driver) {
+      const RunResult result = run_step(driver, options);
+      if (!result.graph) CHECK_FALSE(result.refused.empty());
+    });
+    CHECK(tried > 30);
+  }
+}
+
 TEST_CASE("failures: every driver call of a verify may fail, and nothing leaks or stays capturing") {
   const std::uint64_t tried = fail_every_call([](Driver& driver) {
     StepOptions options = small_run(StepKind::xqa).step;

@@ -132,3 +132,22 @@ TEST_CASE("host driver: fresh device memory is not zero") {
   Fixture f;
   CHECK(f.bytes()[0] == 0xFF);
 }
+
+TEST_CASE("host driver: a block of many GiB holds 0xFF and takes memory only where it is written") {
+  HostDriver driver;
+  const std::uint64_t bytes = (std::uint64_t{20} << 30) + 5;
+  Address block = 0;
+  REQUIRE(driver.allocate(bytes, MemorySpace::device, block) == Status::success);
+  CHECK(block % 256 == 0);
+  auto* memory = reinterpret_cast<std::uint8_t*>(block);
+  for (const std::uint64_t at : {std::uint64_t{0}, bytes / 2, bytes - 1}) {
+    CHECK(memory[at] == 0xFF);
+    memory[at] = 7;
+  }
+  // What is written in one place shows in no other.
+  CHECK(memory[bytes / 2 + (std::uint64_t{16} << 20)] == 0xFF);
+  CHECK(memory[1] == 0xFF);
+  CHECK(memory[bytes - 1] == 7);
+  CHECK(driver.release(block, MemorySpace::device) == Status::success);
+  CHECK(driver.census() == HostDriver::Census{});
+}

@@ -61,8 +61,12 @@ memcheck  test_gpu        plan*,kv_append*,merge*
 racecheck test_gpu_steps  run: the report*,run: pad rows*
 racecheck test_gpu        plan_xqa on the device: the real*,plan_grouped on the device: a group*,pad_fix*,merge_partials*,kv_append on the device: rows*
 racecheck test_gpu        xqa on the GPU: slots*,xqa on the GPU: leading*,xqa on the GPU: full*
-initcheck test_gpu_steps  run: the report*,run: pad rows*
-synccheck test_gpu_steps  run: the report*,run: pad rows*,run: 24*
+memcheck  test_gpu        sparse_mla on the GPU: a NaN*,sparse_mla on the GPU: lengths*,sparse_mla on the GPU: a sentinel*,page_split*,verify_draft*
+memcheck  test_gpu_steps  mtp: E4M3*,step ring: results*,mla run: a row without*,mla faults: without*
+racecheck test_gpu_steps  mla run: a row without*,step ring: results*
+racecheck test_gpu        sparse_mla on the GPU: a sentinel*,sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a NaN*,merge_mla*
+initcheck test_gpu_steps  run: the report*,run: pad rows*,mla run: a row without*
+synccheck test_gpu_steps  run: the report*,run: pad rows*,run: 24*,mla run: a row without*
 TABLE
 }
 

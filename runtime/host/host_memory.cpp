@@ -37,22 +37,29 @@ class FilledFile {
   int descriptor_;
 };
 
-/// The same 16 MiB over and over, copied where they are written.
 std::shared_ptr<std::byte[]> take_large(std::uint64_t bytes) {
-  const std::uint64_t whole = (bytes + kWindow - 1) / kWindow * kWindow;
-  const FilledFile file;
-  void* base = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) throw std::bad_alloc();
   std::shared_ptr<std::byte[]> memory(static_cast<std::byte*>(base),
-                                      [whole](std::byte* block) { ::munmap(block, whole); });
-  for (std::uint64_t at = 0; at < whole; at += kWindow)
-    if (::mmap(memory.get() + at, kWindow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-               file.descriptor(), 0) == MAP_FAILED)
-      throw std::bad_alloc();
+                                      [bytes](std::byte* block) { ::munmap(block, bytes); });
+  fill_fresh(base, bytes);
   return memory;
 }
 
 }  // namespace
+
+void fill_fresh(void* pages, std::uint64_t bytes) {
+  if (bytes < kLarge) {
+    std::memset(pages, 0xFF, bytes);
+    return;
+  }
+  // The same 16 MiB over and over, copied where they are written.
+  const FilledFile file;
+  for (std::uint64_t at = 0; at < bytes; at += kWindow)
+    if (::mmap(static_cast<std::byte*>(pages) + at, std::min(kWindow, bytes - at), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file.descriptor(), 0) == MAP_FAILED)
+      throw std::bad_alloc();
+}
 
 std::shared_ptr<std::byte[]> take_host_memory(std::uint64_t bytes) {
   if (bytes >= kLarge) return take_large(bytes);

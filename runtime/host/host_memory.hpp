@@ -12,4 +12,8 @@ namespace refrain {
 /// Throws std::bad_alloc.
 [[nodiscard]] std::shared_ptr<std::byte[]> take_host_memory(std::uint64_t bytes);
 
+/// The same for pages that are mapped already, readable and writable; `pages` is the start of a page. Throws
+/// std::bad_alloc.
+void fill_fresh(void* pages, std::uint64_t bytes);
+
 }  // namespace refrain

@@ -2,8 +2,10 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
 #include <iterator>
+#include <new>
+
+#include "runtime/host/host_memory.hpp"
 
 namespace refrain {
 namespace {
@@ -61,7 +63,11 @@ Status HostReservations::map(const Call& call, std::uint64_t id) {
     if (before.base + before.bytes > call.address) return Status::invalid_value;
   }
   if (::mprotect(at(call.address), call.bytes, PROT_READ | PROT_WRITE) != 0) return Status::memory_allocation;
-  std::memset(at(call.address), 0xFF, call.bytes);
+  try {
+    fill_fresh(at(call.address), call.bytes);
+  } catch (const std::bad_alloc&) {
+    return Status::memory_allocation;
+  }
   mapped_[call.address] = {call.address, call.bytes, id};
   return Status::success;
 }
@@ -69,8 +75,8 @@ Status HostReservations::map(const Call& call, std::uint64_t id) {
 Status HostReservations::unmap(const Call& call) {
   const auto found = mapped_.find(call.address);
   if (found == mapped_.end() || found->second.bytes != call.bytes) return Status::invalid_value;
-  (void)::madvise(at(call.address), call.bytes, MADV_DONTNEED);
-  (void)::mprotect(at(call.address), call.bytes, PROT_NONE);
+  // Fresh pages without access over the old ones, whatever these were mapped from.
+  (void)::mmap(at(call.address), call.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   mapped_.erase(found);
   return Status::success;
 }

@@ -4,6 +4,7 @@
 
 namespace refrain {
 
+struct EmbedArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
 struct MergeMlaArgs;
@@ -18,6 +19,7 @@ struct SparseMlaArgs;
 struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
+void embed_host(const EmbedArgs& args);
 void grouped_attention_host(const GroupedAttentionArgs& args);
 void kv_append_host(const KvAppendArgs& args);
 void merge_mla_host(const MergeMlaArgs& args);

@@ -5,6 +5,7 @@
 
 namespace refrain {
 
+struct EmbedArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
 struct MergeMlaArgs;
@@ -20,6 +21,7 @@ struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 #ifdef REFRAIN_HAS_CUDA
+void embed_launch(const EmbedArgs& args, void* stream);
 void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
 void kv_append_launch(const KvAppendArgs& args, void* stream);
 void merge_mla_launch(const MergeMlaArgs& args, void* stream);
@@ -35,6 +37,7 @@ void sparse_mla_prefill_launch(const SparseMlaArgs& args, void* stream);
 void verify_draft_launch(const VerifyDraftArgs& args, void* stream);
 void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 #else
+inline constexpr void (*embed_launch)(const EmbedArgs&, void*) = nullptr;
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
 inline constexpr void (*kv_append_launch)(const KvAppendArgs&, void*) = nullptr;
 inline constexpr void (*merge_mla_launch)(const MergeMlaArgs&, void*) = nullptr;

@@ -13,6 +13,12 @@
 
 namespace refrain::device {
 
+/// On the host: whether all of these pointers allow accesses of 16 bytes.
+template <class... T>
+[[nodiscard]] bool aligned16(const T*... pointers) {
+  return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
+}
+
 /// A run's words: the widest that one access moves. Words, not bytes, because the compiler splits a copy of
 /// bytes into single bytes as soon as it is longer than one access.
 template <int Bytes>

@@ -1,36 +1,17 @@
 // Pages beyond 2^31 bytes: by arithmetic, and by a split in two reservations of
 // address space of which a few pages are ever touched.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/page_split.hpp"
 #include "tests/catch.hpp"
+#include "tests/kernels/reservation.hpp"
 #include "tests/kernels/split_scene.hpp"
 
 using namespace refrain;
 using namespace refrain::test;
 
 namespace {
-
-/// Zero bytes that cost memory only where they are written.
-class Reservation {
- public:
-  explicit Reservation(std::size_t bytes) : bytes_(bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    REQUIRE(at != MAP_FAILED);
-    data_ = static_cast<std::byte*>(at);
-  }
-  ~Reservation() { munmap(data_, bytes_); }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
-  [[nodiscard]] std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_;
-};
 
 constexpr std::size_t kPages = 14'342;
 

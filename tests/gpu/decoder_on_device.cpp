@@ -1,0 +1,28 @@
+#include "tests/gpu/decoder_on_device.hpp"
+
+namespace refrain::test {
+namespace {
+
+/// Makes each of the pointers one into the copy.
+template <class... Pointers>
+void move(const DeviceCopy& copy, Pointers&... pointers) {
+  ((pointers = copy.at(pointers)), ...);
+}
+
+}  // namespace
+
+EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args) {
+  move(copy, args.ids, args.rows, args.table, args.out);
+  return args;
+}
+
+void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,
+                      const Memory::Photo& given) {
+  std::size_t stray = 0;
+  for (std::size_t block = 0; block < given.size(); ++block)
+    for (std::size_t i = 0; i < given[block].size(); ++i)
+      stray += got[block][i] != given[block][i] && !may_change(contract, memory.address(block, i));
+  REQUIRE(stray == 0);
+}
+
+}  // namespace refrain::test

@@ -1,0 +1,21 @@
+// The decoder's ops on the device: the host tests' cases with the kernel in the
+// twin's place, and the same oracles.
+#include "tests/catch.hpp"
+#include "tests/gpu/decoder_on_device.hpp"
+
+using namespace refrain;
+using namespace refrain::test;
+
+namespace {
+
+/// An op whose kernel takes its twin's place.
+template <class Args>
+RunOp<Args> kernel_of(const Op<Args>& op) {
+  return [&op](const Args& args, Memory& memory) { run_device(op, args, memory); };
+}
+
+}  // namespace
+
+TEST_CASE("embed on the device: every row is its token's or zeros and every byte of it is written") {
+  embed_cases(kernel_of(embed));
+}

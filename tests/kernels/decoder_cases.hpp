@@ -1,0 +1,20 @@
+// The cases of the decoder's ops, each run by the host's tests with the twin and
+// by the GPU's with the kernel: `run` leaves in memory what the op made of it, and
+// the case judges that against fp64 arithmetic of its own. Everything that must
+// not matter is 0xFF or plausible garbage.
+#pragma once
+
+#include <functional>
+
+#include "kernels/embed.hpp"
+#include "tests/kernels/memory.hpp"
+
+namespace refrain::test {
+
+template <class Args>
+using RunOp = std::function<void(const Args&, Memory&)>;
+
+/// Widths, dtypes, ids outside the vocabulary, counts of rows.
+void embed_cases(const RunOp<EmbedArgs>& run);
+
+}  // namespace refrain::test

@@ -16,6 +16,11 @@ EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args) {
   return args;
 }
 
+RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args) {
+  move(copy, args.x, args.weight, args.rows, args.residual, args.out);
+  return args;
+}
+
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,
                       const Memory::Photo& given) {
   std::size_t stray = 0;

@@ -9,6 +9,7 @@
 namespace refrain::test {
 
 [[nodiscard]] EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args);
+[[nodiscard]] RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args);
 
 /// Bytes outside everything that the contract may change are what they were.
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,

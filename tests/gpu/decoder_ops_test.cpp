@@ -19,3 +19,7 @@ RunOp<Args> kernel_of(const Op<Args>& op) {
 TEST_CASE("embed on the device: every row is its token's or zeros and every byte of it is written") {
   embed_cases(kernel_of(embed));
 }
+
+TEST_CASE("rms_norm on the device: every row agrees with fp64 and pad rows and their residuals become zeros") {
+  rms_norm_cases(kernel_of(rms_norm));
+}

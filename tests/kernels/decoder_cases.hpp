@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "kernels/embed.hpp"
+#include "kernels/rms_norm.hpp"
 #include "tests/kernels/memory.hpp"
 
 namespace refrain::test {
@@ -16,5 +17,8 @@ using RunOp = std::function<void(const Args&, Memory&)>;
 
 /// Widths, dtypes, ids outside the vocabulary, counts of rows.
 void embed_cases(const RunOp<EmbedArgs>& run);
+
+/// With and without a residual, rows of different sizes, one of zeros.
+void rms_norm_cases(const RunOp<RmsNormArgs>& run);
 
 }  // namespace refrain::test

@@ -21,6 +21,16 @@ RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args) {
   return args;
 }
 
+SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args) {
+  move(copy, args.gate_up, args.rows, args.out);
+  return args;
+}
+
+RopeArgs on_device(const DeviceCopy& copy, RopeArgs args) {
+  move(copy, args.q, args.k, args.query_pos, args.rows);
+  return args;
+}
+
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,
                       const Memory::Photo& given) {
   std::size_t stray = 0;

@@ -9,6 +9,8 @@
 namespace refrain::test {
 
 [[nodiscard]] EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args);
+[[nodiscard]] RopeArgs on_device(const DeviceCopy& copy, RopeArgs args);
+[[nodiscard]] SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args);
 [[nodiscard]] RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args);
 
 /// Bytes outside everything that the contract may change are what they were.

@@ -23,3 +23,11 @@ TEST_CASE("embed on the device: every row is its token's or zeros and every byte
 TEST_CASE("rms_norm on the device: every row agrees with fp64 and pad rows and their residuals become zeros") {
   rms_norm_cases(kernel_of(rms_norm));
 }
+
+TEST_CASE("silu_mul on the device: every element agrees with fp64 and pad rows are zeros") {
+  silu_mul_cases(kernel_of(silu_mul));
+}
+
+TEST_CASE("rope on the device: pairs turn within the stated error up to a position of 2^20 and the rest stays") {
+  rope_cases(kernel_of(rope));
+}

@@ -8,6 +8,8 @@
 
 #include "kernels/embed.hpp"
 #include "kernels/rms_norm.hpp"
+#include "kernels/rope.hpp"
+#include "kernels/silu_mul.hpp"
 #include "tests/kernels/memory.hpp"
 
 namespace refrain::test {
@@ -20,5 +22,11 @@ void embed_cases(const RunOp<EmbedArgs>& run);
 
 /// With and without a residual, rows of different sizes, one of zeros.
 void rms_norm_cases(const RunOp<RmsNormArgs>& run);
+
+/// Gates from near 0 to where the exponential overflows.
+void silu_mul_cases(const RunOp<SiluMulArgs>& run);
+
+/// Positions from -3 to 2^20, rotary parts of several widths.
+void rope_cases(const RunOp<RopeArgs>& run);
 
 }  // namespace refrain::test

@@ -4,6 +4,7 @@
 
 namespace refrain {
 
+struct ArgmaxArgs;
 struct EmbedArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
@@ -22,6 +23,7 @@ struct SparseMlaArgs;
 struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
+void argmax_host(const ArgmaxArgs& args);
 void embed_host(const EmbedArgs& args);
 void grouped_attention_host(const GroupedAttentionArgs& args);
 void kv_append_host(const KvAppendArgs& args);

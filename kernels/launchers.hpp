@@ -5,6 +5,7 @@
 
 namespace refrain {
 
+struct ArgmaxArgs;
 struct EmbedArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
@@ -24,6 +25,7 @@ struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 #ifdef REFRAIN_HAS_CUDA
+void argmax_launch(const ArgmaxArgs& args, void* stream);
 void embed_launch(const EmbedArgs& args, void* stream);
 void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
 void kv_append_launch(const KvAppendArgs& args, void* stream);
@@ -43,6 +45,7 @@ void sparse_mla_prefill_launch(const SparseMlaArgs& args, void* stream);
 void verify_draft_launch(const VerifyDraftArgs& args, void* stream);
 void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 #else
+inline constexpr void (*argmax_launch)(const ArgmaxArgs&, void*) = nullptr;
 inline constexpr void (*embed_launch)(const EmbedArgs&, void*) = nullptr;
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
 inline constexpr void (*kv_append_launch)(const KvAppendArgs&, void*) = nullptr;

@@ -31,6 +31,11 @@ RopeArgs on_device(const DeviceCopy& copy, RopeArgs args) {
   return args;
 }
 
+ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args) {
+  move(copy, args.logits, args.rows, args.tokens);
+  return args;
+}
+
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,
                       const Memory::Photo& given) {
   std::size_t stray = 0;

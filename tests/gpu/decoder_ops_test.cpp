@@ -31,3 +31,7 @@ TEST_CASE("silu_mul on the device: every element agrees with fp64 and pad rows a
 TEST_CASE("rope on the device: pairs turn within the stated error up to a position of 2^20 and the rest stays") {
   rope_cases(kernel_of(rope));
 }
+
+TEST_CASE("argmax on the device: the lowest id of the largest and -1 for rows that cannot be judged and for pad rows") {
+  argmax_cases(kernel_of(argmax));
+}

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "kernels/argmax.hpp"
 #include "kernels/embed.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
@@ -28,5 +29,8 @@ void silu_mul_cases(const RunOp<SiluMulArgs>& run);
 
 /// Positions from -3 to 2^20, rotary parts of several widths.
 void rope_cases(const RunOp<RopeArgs>& run);
+
+/// Three dtypes; ties, NaN, infinities and zeros of both signs.
+void argmax_cases(const RunOp<ArgmaxArgs>& run);
 
 }  // namespace refrain::test

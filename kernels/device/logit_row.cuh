@@ -1,0 +1,71 @@
+// One row of logits in any of three dtypes, read in runs of 16 bytes: a walk over
+// all its ids by a block, and the scan that finds its largest. It builds on
+// token_draw.cuh, which reads fp32 alone.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device/token_draw.cuh"
+#include "kernels/device/vector.cuh"
+
+namespace refrain::device {
+
+/// The dtype is a constant here, unlike elsewhere: a branch on it inside the loop would keep loads from running ahead.
+/// `kVector`: the row is aligned to 16 bytes and its width a multiple of a run.
+template <Dtype kDtype, bool kVector>
+struct LogitRow {
+  static constexpr int kRun = kVector ? 16 / static_cast<int>(dtype_bytes(kDtype)) : 1;
+  const void* data;
+  std::int64_t first;  ///< element at which the row begins
+  std::int32_t vocab;
+
+  __device__ float operator[](std::int32_t id) const {
+    float one[1];
+    load_floats<1>(data, kDtype, first + id, one);
+    return one[0];
+  }
+  __device__ void load(std::int32_t id, float (&run)[kRun]) const { load_floats<kRun>(data, kDtype, first + id, run); }
+};
+
+/// Calls `visit(logit, id)` for this thread's share of the ids, in rising order.
+template <class Row, class Visit>
+__device__ void for_each_logit(const Row& row, Visit visit) {
+  constexpr int V = Row::kRun;
+#pragma unroll 4
+  for (auto id = static_cast<std::int32_t>(threadIdx.x) * V; id < row.vocab; id += kDrawThreads * V) {
+    float run[V];
+    row.load(id, run);
+#pragma unroll
+    for (int i = 0; i < V; ++i) visit(run[i], id + i);
+  }
+}
+
+/// By the whole block, the same in every thread.
+template <class Row>
+[[nodiscard]] __device__ RowScan scan_logits(const Row& row, DrawScratch& scratch) {
+  Largest mine;
+  bool nan = false;
+  for_each_logit(row, [&](float logit, std::int32_t id) {
+    nan = nan || is_nan(logit);
+    if (logit > mine.value) mine.value = logit, mine.id = id;  // ids rise, so the first of equals stays
+  });
+  const bool any_nan = __syncthreads_or(nan);
+  const Largest largest = reduce(mine, scratch);
+  return {largest, any_nan || largest.id == INT32_MAX};
+}
+
+/// On the host: calls `launch.operator()<dtype, vector>()` for rows as they are.
+template <class Launch>
+void for_logit_kind(const void* data, Dtype dtype, std::int32_t vocab, Launch launch) {
+  const bool vector = vocab * dtype_bytes(dtype) % 16 == 0 && aligned16(data);
+  const auto of = [&]<Dtype kDtype>() {
+    vector ? launch.template operator()<kDtype, true>() : launch.template operator()<kDtype, false>();
+  };
+  switch (dtype) {
+    case Dtype::fp16: return of.template operator()<Dtype::fp16>();
+    case Dtype::bf16: return of.template operator()<Dtype::bf16>();
+    default: return of.template operator()<Dtype::fp32>();
+  }
+}
+
+}  // namespace refrain::device

@@ -9,7 +9,7 @@ namespace {
 
 Contract argmax_contract(const ArgmaxArgs& args) {
   assert_logits(args.dtype);
-  assert(args.bucket > 0 && args.vocab > 0);
+  assert(args.bucket > 0 && args.vocab > 0 && args.vocab <= 1 << 30);
   Contract contract;
   contract.accesses = {read_activation(args.logits, elements(args.bucket, args.vocab), args.dtype),
                        read_input(args.rows, 1, Dtype::i32),

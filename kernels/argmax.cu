@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(device::kDrawThreads) argmax_kernel(const Argm
 
 void argmax_launch(const ArgmaxArgs& args, void* stream) {
   assert_logits(args.dtype);
-  assert(args.bucket > 0 && args.vocab > 0);
+  assert(args.bucket > 0 && args.vocab > 0 && args.vocab <= 1 << 30);
   const auto on = static_cast<cudaStream_t>(stream);
   const auto grid = static_cast<unsigned>(args.bucket);
   device::for_logit_kind(args.logits, args.dtype, args.vocab, [&]<Dtype kDtype, bool kVector>() {

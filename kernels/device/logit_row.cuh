@@ -3,6 +3,7 @@
 // token_draw.cuh, which reads fp32 alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/device/token_draw.cuh"
@@ -10,11 +11,12 @@
 
 namespace refrain::device {
 
-/// The dtype is a constant here, unlike elsewhere: a branch on it inside the loop would keep loads from running ahead.
+/// The dtype is a constant here, unlike elsewhere: a branch on it in a loop over a whole vocabulary would show.
 /// `kVector`: the row is aligned to 16 bytes and its width a multiple of a run.
 template <Dtype kDtype, bool kVector>
 struct LogitRow {
   static constexpr int kRun = kVector ? 16 / static_cast<int>(dtype_bytes(kDtype)) : 1;
+  using Raw = Words<kRun* static_cast<int>(dtype_bytes(kDtype))>;
   const void* data;
   std::int64_t first;  ///< element at which the row begins
   std::int32_t vocab;
@@ -24,19 +26,31 @@ struct LogitRow {
     load_floats<1>(data, kDtype, first + id, one);
     return one[0];
   }
-  __device__ void load(std::int32_t id, float (&run)[kRun]) const { load_floats<kRun>(data, kDtype, first + id, run); }
+  __device__ Raw load(std::int32_t id) const {
+    Raw raw;
+    raw.load(static_cast<const std::byte*>(data) + (first + id) * static_cast<std::int64_t>(dtype_bytes(kDtype)));
+    return raw;
+  }
+  __device__ static void decode(const Raw& raw, float (&run)[kRun]) { load_floats<kRun>(raw.words, kDtype, 0, run); }
 };
 
-/// Calls `visit(logit, id)` for this thread's share of the ids, in rising order.
+/// Calls `visit(logit, id)` for this thread's share of the ids, in rising order. Four runs are asked for at a time.
 template <class Row, class Visit>
 __device__ void for_each_logit(const Row& row, Visit visit) {
-  constexpr int V = Row::kRun;
-#pragma unroll 4
-  for (auto id = static_cast<std::int32_t>(threadIdx.x) * V; id < row.vocab; id += kDrawThreads * V) {
-    float run[V];
-    row.load(id, run);
+  constexpr std::int32_t kStep = kDrawThreads * Row::kRun, kAhead = 4;
+  for (auto id = static_cast<std::int32_t>(threadIdx.x) * Row::kRun; id < row.vocab; id += kAhead * kStep) {
+    typename Row::Raw raw[kAhead];
 #pragma unroll
-    for (int i = 0; i < V; ++i) visit(run[i], id + i);
+    for (std::int32_t j = 0; j < kAhead; ++j)
+      if (id + j * kStep < row.vocab) raw[j] = row.load(id + j * kStep);
+#pragma unroll
+    for (std::int32_t j = 0; j < kAhead; ++j) {
+      if (id + j * kStep >= row.vocab) break;
+      float run[Row::kRun];
+      Row::decode(raw[j], run);
+#pragma unroll
+      for (int i = 0; i < Row::kRun; ++i) visit(run[i], id + j * kStep + i);
+    }
   }
 }
 

@@ -36,6 +36,11 @@ ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args) {
   return args;
 }
 
+SampleArgs on_device(const DeviceCopy& copy, SampleArgs args) {
+  move(copy, args.logits, args.rows, args.temperature, args.top_k, args.top_p, args.seed, args.tokens);
+  return args;
+}
+
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,
                       const Memory::Photo& given) {
   std::size_t stray = 0;

@@ -9,6 +9,7 @@
 namespace refrain::test {
 
 [[nodiscard]] EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args);
+[[nodiscard]] SampleArgs on_device(const DeviceCopy& copy, SampleArgs args);
 [[nodiscard]] ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args);
 [[nodiscard]] RopeArgs on_device(const DeviceCopy& copy, RopeArgs args);
 [[nodiscard]] SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args);

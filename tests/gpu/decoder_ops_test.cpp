@@ -35,3 +35,11 @@ TEST_CASE("rope on the device: pairs turn within the stated error up to a positi
 TEST_CASE("argmax on the device: the lowest id of the largest and -1 for rows that cannot be judged and for pad rows") {
   argmax_cases(kernel_of(argmax));
 }
+
+TEST_CASE("sample on the device: every draw fits the fp64 sums of what temperature and top-k and top-p leave") {
+  sample_cases(kernel_of(sample));
+}
+
+TEST_CASE("sample on the device: draws are distributed as the kept weights") {
+  sample_draws(kernel_of(sample));
+}

@@ -10,6 +10,7 @@
 #include "kernels/embed.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/sample.hpp"
 #include "kernels/silu_mul.hpp"
 #include "tests/kernels/memory.hpp"
 
@@ -32,5 +33,10 @@ void rope_cases(const RunOp<RopeArgs>& run);
 
 /// Three dtypes; ties, NaN, infinities and zeros of both signs.
 void argmax_cases(const RunOp<ArgmaxArgs>& run);
+
+/// Temperatures from 0 to infinity, top-k and top-p of every kind, bad parameters, special rows.
+void sample_cases(const RunOp<SampleArgs>& run);
+/// Many draws of one row under fixed seeds, against the distribution by chi-square.
+void sample_draws(const RunOp<SampleArgs>& run);
 
 }  // namespace refrain::test

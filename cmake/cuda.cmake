@@ -28,6 +28,13 @@ else()
     set(missing "the CUDA toolkit's headers and libcudart_static beside ${CMAKE_CUDA_COMPILER}")
   elseif(CUDAToolkit_VERSION VERSION_LESS 13.0)
     set(missing "CUDA 13.0 or newer (found ${CUDAToolkit_VERSION})")
+  else()
+    # The header alone: the library is loaded where and when a GEMM is planned.
+    find_path(REFRAIN_CUBLASLT_INCLUDE cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    mark_as_advanced(REFRAIN_CUBLASLT_INCLUDE)
+    if(NOT REFRAIN_CUBLASLT_INCLUDE)
+      set(missing "cublasLt.h (the package libcublas-dev-13-0)")
+    endif()
   endif()
 endif()
 

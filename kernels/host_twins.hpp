@@ -6,6 +6,7 @@ namespace refrain {
 
 struct ArgmaxArgs;
 struct EmbedArgs;
+struct GemmArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
 struct MergeMlaArgs;
@@ -26,6 +27,7 @@ struct XqaDecodeArgs;
 
 void argmax_host(const ArgmaxArgs& args);
 void embed_host(const EmbedArgs& args);
+void gemm_host(const GemmArgs& args);
 void grouped_attention_host(const GroupedAttentionArgs& args);
 void kv_append_host(const KvAppendArgs& args);
 void merge_mla_host(const MergeMlaArgs& args);

@@ -7,6 +7,7 @@ namespace refrain {
 
 struct ArgmaxArgs;
 struct EmbedArgs;
+struct GemmArgs;
 struct GroupedAttentionArgs;
 struct KvAppendArgs;
 struct MergeMlaArgs;
@@ -28,6 +29,7 @@ struct XqaDecodeArgs;
 #ifdef REFRAIN_HAS_CUDA
 void argmax_launch(const ArgmaxArgs& args, void* stream);
 void embed_launch(const EmbedArgs& args, void* stream);
+void gemm_launch(const GemmArgs& args, void* stream);
 void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
 void kv_append_launch(const KvAppendArgs& args, void* stream);
 void merge_mla_launch(const MergeMlaArgs& args, void* stream);
@@ -49,6 +51,7 @@ void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 #else
 inline constexpr void (*argmax_launch)(const ArgmaxArgs&, void*) = nullptr;
 inline constexpr void (*embed_launch)(const EmbedArgs&, void*) = nullptr;
+inline constexpr void (*gemm_launch)(const GemmArgs&, void*) = nullptr;
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;
 inline constexpr void (*kv_append_launch)(const KvAppendArgs&, void*) = nullptr;
 inline constexpr void (*merge_mla_launch)(const MergeMlaArgs&, void*) = nullptr;

@@ -8,6 +8,7 @@
 
 #include "kernels/argmax.hpp"
 #include "kernels/embed.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
 #include "kernels/sample.hpp"
@@ -38,5 +39,8 @@ void argmax_cases(const RunOp<ArgmaxArgs>& run);
 void sample_cases(const RunOp<SampleArgs>& run);
 /// Many draws of one row under fixed seeds, against the distribution by chi-square.
 void sample_draws(const RunOp<SampleArgs>& run);
+
+/// Shapes with and without a bias, fp32 and sixteen-bit outputs, NaN in pad rows.
+void gemm_cases(const RunOp<GemmArgs>& run);
 
 }  // namespace refrain::test

@@ -160,6 +160,11 @@ LeaseHolds Arena::hold(const Graph& graph) {
   return {this, std::move(held)};
 }
 
+bool Arena::given_up(std::uint64_t allocation) const noexcept {
+  const auto range = allocation == 0 ? ranges_.end() : ranges_.find(allocation - 1);
+  return range != ranges_.end() && !range->second.leased;
+}
+
 std::uint64_t Arena::bytes_leased() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& [id, range] : ranges_) sum += range.bytes;

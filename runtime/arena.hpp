@@ -95,6 +95,8 @@ class Arena {
   void grow(Lease& lease, std::uint64_t bytes);
   /// Holds every live lease among the buffers that `graph` names.
   [[nodiscard]] LeaseHolds hold(const Graph& graph);
+  /// Whether the owner let go of the lease of this generation (Buffer::allocation), so that graph execs alone keep it.
+  [[nodiscard]] bool given_up(std::uint64_t allocation) const noexcept;
 
   /// Gives all memory back to the device and keeps the addresses: leases, graphs and graph execs stay, contents are
   /// lost, and no graph can be launched until wake(). The caller has waited for every launch. Throws Error{driver};

@@ -57,16 +57,18 @@ GraphExec::~GraphExec() {
   if (driver_ != nullptr) (void)driver_->destroy(exec_);
 }
 
-void GraphExec::replace(Arena& arena, const Captured& captured, Stream upload_stream) {
+bool GraphExec::replace(Arena& arena, const Captured& captured, Stream upload_stream) {
   LeaseHolds holds = arena.hold(captured.graph);
-  if (driver_->update(exec_, captured.handle()) != Status::success) {
+  const bool updated = driver_->update(exec_, captured.handle()) == Status::success;
+  if (!updated) {
     GraphExec fresh(*driver_, arena, captured, upload_stream);
     std::swap(exec_, fresh.exec_);
-  } else {
-    check(driver_->upload(exec_, upload_stream), "cudaGraphUpload");
   }
+  // Before the upload, which may fail: the exec has the new addresses baked in from here on.
   holds_ = std::move(holds);
   nodes_ = captured.graph.nodes.size();
+  if (updated) check(driver_->upload(exec_, upload_stream), "cudaGraphUpload");
+  return updated;
 }
 
 void GraphExec::launch(Stream stream) {

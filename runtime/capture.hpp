@@ -59,9 +59,9 @@ class GraphExec {
 
   /// From the next launch on, runs the nodes of `captured`: by an update of the exec, which keeps what it has, where
   /// CUDA can (the same nodes and edges with other parameters), else by a new instantiation. Holds the leases of
-  /// `captured` in place of the old ones. Not while a launch of it is in flight. Throws Error{driver}; then it is as it
-  /// was.
-  void replace(Arena& arena, const Captured& captured, Stream upload_stream);
+  /// `captured` in place of the old ones. Not while a launch of it is in flight. True when it was an update. Throws
+  /// Error{driver}; then it is as it was, or it is updated and only its upload failed.
+  bool replace(Arena& arena, const Captured& captured, Stream upload_stream);
 
   /// One cudaGraphLaunch. Stream-ordered. Throws Error{driver}.
   void launch(Stream stream);

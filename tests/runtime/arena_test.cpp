@@ -64,7 +64,11 @@ TEST_CASE("arena: a lease that dies while a graph exec holds it keeps its range 
   }
   const Lease other = b.arena.lease({"other", 256, Role::scratch, Dtype::i32});
   CHECK(other.address() != address);
+  CHECK(b.arena.given_up(1));
+  CHECK_FALSE(b.arena.given_up(b.registry[other.id()].allocation));
   holds = LeaseHolds{};
+  CHECK_FALSE(b.arena.given_up(1));  // that range is gone
+  CHECK_FALSE(b.arena.given_up(0));
   const Lease again = b.arena.lease({"again", 256, Role::scratch, Dtype::i32});
   CHECK(again.address() == address);
 }

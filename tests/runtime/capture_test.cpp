@@ -98,9 +98,9 @@ TEST_CASE("graph exec: it is updated where the nodes are the same and instantiat
   const Captured two = capture_touches(f, 2), other_two = capture_touches(f, 2), three = capture_touches(f, 3);
   GraphExec exec(f.driver, f.arena, two, f.stream);
   const std::size_t execs = f.driver.census().execs;
-  exec.replace(f.arena, other_two, f.stream);
+  CHECK(exec.replace(f.arena, other_two, f.stream));
   CHECK(f.driver.census().execs == execs);
-  exec.replace(f.arena, three, f.stream);
+  CHECK_FALSE(exec.replace(f.arena, three, f.stream));
   CHECK(f.driver.census().execs == execs);  // the old one went
   f.lease.as<std::uint8_t>()[0] = 0;
   exec.launch(f.stream);
@@ -126,4 +126,20 @@ TEST_CASE("graph exec: a replacement that fails at any call leaves the old exec 
     CHECK(f.lease.as<std::uint8_t>()[0] == 1);
   }
   CHECK(f.driver.census().execs == 0);
+}
+
+TEST_CASE("graph exec: an update whose upload fails holds the leases that it has baked in") {
+  Fixture f;
+  const Captured before = capture_touches(f, 2);
+  Lease moved = f.arena.lease({"out", 64, Role::output, Dtype::u8});
+  f.args.bytes = moved.as<std::uint8_t>();
+  const Captured after = capture_touches(f, 2);
+  FailingDriver failing(f.driver, 4);  // instantiate, upload, update, and the upload that fails
+  GraphExec exec(failing, f.arena, before, f.stream);
+  CHECK_THROWS_AS(exec.replace(f.arena, after, f.stream), Error);
+  CHECK_THROWS_AS(f.arena.release(moved), Error);
+  f.arena.release(f.lease);
+  moved.as<std::uint8_t>()[0] = 0;
+  exec.launch(f.stream);
+  CHECK(moved.as<std::uint8_t>()[0] == 1);
 }

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "audit/captures.hpp"
+#include "runtime/first_violation.hpp"
+#include "runtime/step_key.hpp"
 
 namespace refrain {
 namespace {
@@ -15,6 +16,7 @@ StepOptions valid(const StepOptions& given) {
 }
 
 const char* phase_of(const StepOptions& o) {
+  return to_string(refrain::phase_of(o.step));
   switch (o.step) {
     case StepKind::grouped:
     case StepKind::mla_prefill: return "prefill";
@@ -28,15 +30,6 @@ CaptureInfo capture_info(const StepOptions& o) {
   info.phase = phase_of(o);
   info.bucket = bucket_key(o);
   return info;
-}
-
-/// The call that broke the capture, when another call than the one that threw did.
-std::string first_violation(const Recording& recording, const Error& failure) {
-  const std::vector<CaptureWindow> captures = captures_of(recording.timeline);
-  if (captures.empty() || captures.back().violation == nullptr) return failure.what();
-  const ApiEvent& call = *captures.back().violation;
-  return fmt::format("{} on thread {}: {}", to_string(call.api), call.thread,
-                     to_string(static_cast<Status>(call.code)));
 }
 
 }  // namespace

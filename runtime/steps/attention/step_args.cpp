@@ -28,6 +28,7 @@ PlanGroupedArgs plan_grouped_args(const AttentionBuffers& b) {
   PlanGroupedArgs args;
   args.selected = b.selected.as<std::int32_t>();
   args.batch = b.batch();
+  args.batch.bucket = b.options.written_rows();
   args.pool = b.pool.view();
   args.microblocks = b.grouped.microblocks.as<std::int32_t>();
   args.masks = b.grouped.masks.as<std::uint32_t>();

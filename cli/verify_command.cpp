@@ -4,11 +4,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/buckets_report.hpp"
 #include "cli/command.hpp"
 #include "cli/device.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/step_flags.hpp"
 #include "graphs/error.hpp"
 #include "runtime/verify.hpp"
+#include "runtime/verify_buckets.hpp"
 #include "traces/recording_writer.hpp"
 
 namespace refrain {
@@ -19,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct VerifyFlags {
   StepFlags step;
   std::string save_recording;
+  bool all_buckets = false;
   Format format = Format::text;
 };
 
@@ -53,7 +57,22 @@ std::string verify_text(const VerifyResult& result) {
   return text + "\n" + report_text(result.report);
 }
 
+int verify_buckets(const VerifyFlags& flags) {
+  if (!flags.save_recording.empty())
+    throw Error(ErrorKind::usage, "--save-recording", "does not go with --all-buckets: a recording is of one graph",
+                "");
+  const std::unique_ptr<Driver> driver = make_driver(flags.step.device);
+  BucketsResult result;
+  {
+    ProgressLine line;
+    result = verify_all_buckets(*driver, flags.step.parsed(), line.progress());
+  }
+  fmt::print("{}", flags.format == Format::json ? buckets_json(result) : buckets_text(result));
+  return result.exit_code();
+}
+
 int verify(const VerifyFlags& flags) {
+  if (flags.all_buckets) return verify_buckets(flags);
   const std::unique_ptr<Driver> driver = make_driver(flags.step.device);
   const VerifyResult result = verify_step(*driver, flags.step.parsed());
   if (!flags.save_recording.empty()) write_recording(flags.save_recording, result.recording, result.device);
@@ -67,6 +86,8 @@ std::function<int()> declare_verify(CLI::App& app) {
   auto flags = std::make_shared<VerifyFlags>();
   add_step_flags(app, flags->step);
   app.add_option("--save-recording", flags->save_recording, "write what was judged as refrain.recording/1");
+  app.add_flag("--all-buckets", flags->all_buckets,
+               "every bucket up to --rows (24 unless the step has more) at every count of poisoned pad rows");
   add_format(app, flags->format);
   return [flags] { return verify(*flags); };
 }

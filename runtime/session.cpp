@@ -17,12 +17,6 @@ StepOptions valid(const StepOptions& given) {
 
 const char* phase_of(const StepOptions& o) {
   return to_string(refrain::phase_of(o.step));
-  switch (o.step) {
-    case StepKind::grouped:
-    case StepKind::mla_prefill: return "prefill";
-    case StepKind::mtp_verify: return "verify";
-    default: return "decode";
-  }
 }
 
 CaptureInfo capture_info(const StepOptions& o) {

@@ -68,7 +68,7 @@ const char* to_string(Phase phase) noexcept {
 Phase phase_of(StepKind step) noexcept {
   switch (step) {
     case StepKind::grouped:
-    case StepKind::sparse_mla_prefill: return Phase::prefill;
+    case StepKind::mla_prefill: return Phase::prefill;
     case StepKind::mtp_verify: return Phase::verify;
     default: return Phase::decode;
   }

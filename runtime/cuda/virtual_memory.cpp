@@ -16,14 +16,14 @@ cudaError_t code_of(CUresult code) {
   return static_cast<cudaError_t>(code);
 }
 
-cudaError_t reserve(const VirtualMemoryCalls& calls, Call& call) {
+cudaError_t reserve_addresses(const VirtualMemoryCalls& calls, Call& call) {
   CUdeviceptr base = 0;
   const CUresult code = calls.address_reserve(&base, call.bytes, Driver::kMapGranularity, 0, 0);
   call.address = base;
   return code_of(code);
 }
 
-cudaError_t map(const VirtualMemoryCalls& calls, const Call& call) {
+cudaError_t map_memory(const VirtualMemoryCalls& calls, const Call& call) {
   CUmemAllocationProp what{};
   what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   what.location = kDeviceMemory;
@@ -55,9 +55,9 @@ VirtualMemoryCalls VirtualMemoryCalls::load() {
 CudaDriver::Answer CudaDriver::virtual_memory(Call& call) {
   const VirtualMemoryCalls& calls = virtual_memory_calls_;
   switch (call.api) {
-    case Api::mem_address_reserve: return reserve(calls, call);
+    case Api::mem_address_reserve: return reserve_addresses(calls, call);
     case Api::mem_address_free: return code_of(calls.address_free(call.address, call.bytes));
-    case Api::mem_map: return map(calls, call);
+    case Api::mem_map: return map_memory(calls, call);
     case Api::mem_unmap: return code_of(calls.unmap(call.address, call.bytes));
     default: return std::nullopt;
   }

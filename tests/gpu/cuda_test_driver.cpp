@@ -13,6 +13,8 @@ int takes(Api api) {
     case Api::malloc_host:
     case Api::malloc_managed:
     case Api::malloc_async:
+    case Api::mem_address_reserve:
+    case Api::mem_map:
     case Api::stream_create:
     case Api::event_create:
     case Api::end_capture:

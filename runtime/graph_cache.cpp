@@ -7,6 +7,7 @@
 #include <chrono>
 
 namespace refrain {
+
 const char* to_string(Served served) noexcept {
   switch (served) {
     case Served::hit: return "hit";

@@ -85,7 +85,7 @@ class GraphCache {
   Built build(const StepKey& key, Slot& slot, bool may_evict);
   Built admit(const StepKey& key, Slot& slot, const Captured& captured, bool may_evict);
   Built refuse(Slot& slot, std::string reason);
-  std::optional<GraphExec> exec_of_stale_twin(const StepKey& key, std::uint64_t structure);
+  std::optional<GraphExec> drop_stale_twins(const StepKey& key, std::uint64_t structure);
   std::optional<GraphExec> make_room(std::uint64_t bytes, std::uint64_t structure);
   std::optional<GraphExec> take_exec(Slot& slot, std::string why);
   void instantiate(Slot& slot, const Captured& captured);

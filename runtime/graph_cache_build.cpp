@@ -89,7 +89,7 @@ GraphCache::Built GraphCache::admit(const StepKey& key, Slot& slot, const Captur
     return refuse(slot, fmt::format("a graph of {} nodes takes about {} bytes, over the budget of {}", nodes, bytes,
                                     options_.byte_budget));
   Built built = Built::updated_stale;
-  std::optional<GraphExec> spare = exec_of_stale_twin(key, structure);
+  std::optional<GraphExec> spare = drop_stale_twins(key, structure);
   if (bytes > options_.byte_budget - std::min(bytes_, options_.byte_budget)) {
     if (!may_evict) {
       slot.absent = kLeftOut;
@@ -126,18 +126,23 @@ void GraphCache::instantiate(Slot& slot, const Captured& captured) {
   }
 }
 
-/// Of a key of the same shape that is stale. Its slot goes.
-std::optional<GraphExec> GraphCache::exec_of_stale_twin(const StepKey& key, std::uint64_t structure) {
-  for (auto at = slots_.begin(); at != slots_.end(); ++at) {
+/// Drops every key of the same shape that is stale. One of their execs, when an update can give it the nodes.
+std::optional<GraphExec> GraphCache::drop_stale_twins(const StepKey& key, std::uint64_t structure) {
+  std::optional<GraphExec> spare;
+  for (auto at = slots_.begin(); at != slots_.end();) {
     auto& [other, slot] = *at;
-    if (!slot.exec || slot.structure != structure || other == key || !other.same_shape(key)) continue;
-    if (!is_stale(bench_, other)) continue;
-    std::optional<GraphExec> exec = take_exec(slot, "");
+    if (other == key || !other.same_shape(key) || !is_stale(bench_, other)) {
+      ++at;
+      continue;
+    }
+    if (slot.exec) {
+      std::optional<GraphExec> exec = take_exec(slot, "");
+      if (!spare && slot.structure == structure) spare.emplace(std::move(*exec));
+    }
     add_rows(counts_, other, slot);
-    slots_.erase(at);
-    return exec;
+    at = slots_.erase(at);
   }
-  return std::nullopt;
+  return spare;
 }
 
 /// Evicts the graphs that were used longest ago. One of their execs, when an update can give it the nodes.

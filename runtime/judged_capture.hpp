@@ -24,7 +24,8 @@ struct StepRecorder {
   std::function<void(Recorder&, const StepKey&)> record;
 };
 
-/// What graphs are captured with. All of it outlives them; `clock` is the registry's.
+/// What graphs are captured with. All of it outlives them; `clock` is the registry's; `driver` is no RecordingDriver
+/// that is paused, for no capture may begin in that.
 struct CaptureBench {
   Driver& driver;
   SequenceClock& clock;

@@ -46,6 +46,15 @@ StepOptions shape_of(const StepOptions& given, const BucketPolicy& policy, std::
   return o;
 }
 
+bool is_valid(const StepOptions& options) {
+  try {
+    validate(options);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Without the faults that have no meaning in this shape.
 StepOptions with_fitting_faults(const StepOptions& given) {
   StepOptions fitting = given;
@@ -54,11 +63,7 @@ StepOptions with_fitting_faults(const StepOptions& given) {
     if (!given.faults.has(fault.fault)) continue;
     StepOptions with = fitting;
     with.faults.add(fault.fault);
-    try {
-      validate(with);
-      fitting = with;
-    } catch (const Error&) {
-    }
+    if (is_valid(with)) fitting = with;
   }
   validate(fitting);
   return fitting;

@@ -112,8 +112,11 @@ TEST_CASE("graph cache: replaced leases under another structure are instantiated
   CacheWorld w(host);
   CHECK(w.run(2, 2).first == Served::recapture);
   w.out = w.arena.lease({"out", kBytes, Role::output, Dtype::u8});
+  const std::uint64_t both = w.arena.bytes_leased();
   w.nodes = 3;
   CHECK(w.run(2, 2) == Outcome{Served::recapture, true});
+  CHECK(w.arena.bytes_leased() == both - kBytes);  // the stale graph went all the same
+  CHECK(w.cache->stats().graphs.size() == 1);
 }
 
 TEST_CASE("graph cache: a cache that could fall back in silence is not made") {

@@ -139,6 +139,31 @@ TEST_CASE("step key: every option of a step that ends up in its graph ends up in
   CHECK(key_for(fewer_rows).same_shape(key));  // the count of real rows is data
 }
 
+TEST_CASE("step key: a sparse MLA step has its record and heads and list length and sinks in its key") {
+  StepOptions base;
+  base.step = StepKind::mla_decode;
+  base.rows = 4;
+  base.context = 70;
+  base.page_size = 64;
+  const StepKey key = key_for(base);
+  CHECK(key.heads == 16);
+  CHECK(key.dim == 512);  // 448 values without a position and 64 with one
+  CHECK(key.topk == 512);
+  const std::vector<std::function<void(StepOptions&)>> changes = {
+      [](StepOptions& o) { o.step = StepKind::mla_prefill; },
+      [](StepOptions& o) { o.heads = 32; },
+      [](StepOptions& o) { o.topk = 64; },
+      [](StepOptions& o) { o.sinks = true; },
+      [](StepOptions& o) { o.record = MlaRecord::e4m3_656; },
+      [](StepOptions& o) { o.record = MlaRecord::bf16; },
+      [](StepOptions& o) { o.page_size = 256; }};
+  for (const auto& change : changes) {
+    StepOptions other = base;
+    change(other);
+    CHECK_FALSE(key_for(other).same_shape(key));
+  }
+}
+
 TEST_CASE("step key: a draft verification has its query length and rule in its key") {
   StepOptions base;
   base.step = StepKind::mtp_verify;

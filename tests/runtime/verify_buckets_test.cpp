@@ -64,6 +64,17 @@ TEST_CASE("verify buckets: healthy steps are clean in every bucket at every coun
     }
 }
 
+TEST_CASE("verify buckets: sparse MLA steps are clean in every bucket with one graph each") {
+  for (const StepKind step : {StepKind::mla_prefill, StepKind::mla_decode}) {
+    StepOptions options = small(step, 4);
+    options.topk = 64;
+    const BucketsResult result = verify(options);
+    check_clean(result);
+    REQUIRE(result.buckets.size() == 4);
+    for (const BucketVerdict& bucket : result.buckets) CHECK(bucket.graphs == 1);
+  }
+}
+
 TEST_CASE("verify buckets: draft verifications are padded by whole requests") {
   StepOptions options = small(StepKind::mtp_verify, kByStep);
   options.kv = Dtype::fp16;

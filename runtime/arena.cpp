@@ -92,6 +92,7 @@ void Arena::wake() {
     piece.mapped = true;
   }
   asleep_ = false;
+  ++wakes_;
 }
 
 std::uint64_t Arena::bytes_mapped() const noexcept {

@@ -106,6 +106,8 @@ class Arena {
   /// prepare fills) has to be written again: rule 306 finds what was not. Throws Error{driver}, as sleep() does.
   void wake();
   [[nodiscard]] bool asleep() const noexcept { return asleep_; }
+  /// How often it woke: what was written under another count is lost.
+  [[nodiscard]] std::uint64_t wakes() const noexcept { return wakes_; }
 
   /// Memory that the arena has of the device now, in whole granules.
   [[nodiscard]] std::uint64_t bytes_mapped() const noexcept;
@@ -140,6 +142,7 @@ class Arena {
   std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes, coalesced
   std::vector<Piece> pieces_;                    // one after the other from offset 0
   bool asleep_ = false;
+  std::uint64_t wakes_ = 0;
 };
 
 }  // namespace refrain

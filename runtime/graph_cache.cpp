@@ -40,6 +40,7 @@ WarmUp GraphCache::warm_up(std::vector<StepKey> keys, const Progress& progress) 
   std::stable_sort(keys.begin(), keys.end(), [](const StepKey& a, const StepKey& b) {
     return std::pair(a.rows, a.query_length) > std::pair(b.rows, b.query_length);
   });
+  require_awake();
   WarmUp result;
   const auto begin = std::chrono::steady_clock::now();
   std::uint64_t free_before = 0, free_after = 0;
@@ -64,10 +65,12 @@ WarmUp GraphCache::warm_up(std::vector<StepKey> keys, const Progress& progress) 
 
 Served GraphCache::run(const StepKey& key, std::int32_t rows) {
   assert(rows >= 0 && rows <= key.rows);
+  require_awake();
   Slot& slot = slots_.try_emplace(key).first->second;
   const ProfilerRange shown(bench_.driver, "bucket", static_cast<std::uint64_t>(key.rows));
   slot.last_used = ++turn_;
   if (slot.exec) {
+    prepare_once(key, slot);
     slot.exec->launch(bench_.stream);
     count_rows(slot, key, rows, true);
     return Served::hit;
@@ -97,10 +100,22 @@ Served GraphCache::serve_missing(const StepKey& key, Slot& slot) {
 }
 
 void GraphCache::run_eagerly(const StepKey& key, Slot& slot) {
+  prepare_once(key, slot);
   Recorder recorder(bench_.driver, bench_.registry, bench_.stream);
-  if (!slot.prepared && steps_.prepare) steps_.prepare(recorder, key);
-  slot.prepared = true;
   steps_.record(recorder, key);
+}
+
+/// Once in each life of the arena's memory.
+void GraphCache::prepare_once(const StepKey& key, Slot& slot) {
+  if (slot.prepared_in == bench_.arena.wakes() + 1) return;
+  Recorder recorder(bench_.driver, bench_.registry, bench_.stream);
+  if (steps_.prepare) steps_.prepare(recorder, key);
+  slot.prepared_in = bench_.arena.wakes() + 1;
+}
+
+void GraphCache::require_awake() const {
+  if (bench_.arena.asleep())
+    throw Error(ErrorKind::refused, "running a step", "its arena sleeps and has no memory; wake the arena first", "");
 }
 
 void GraphCache::count_capture(Built built, const Slot& slot) {

@@ -7,7 +7,8 @@
 // One thread, the one that owns the stream: no call may overlap another, and nothing else
 // captures on that stream. Where an exec goes or gets other nodes, the stream is waited for
 // first; a hit makes no other call than the launch. That memory of others is freed under a
-// graph is not noticed here: that is for a PointerWatch.
+// graph is not noticed here: that is for a PointerWatch. After the arena slept, each key is
+// prepared again before its graph runs.
 #pragma once
 
 #include <limits>
@@ -55,14 +56,14 @@ class GraphCache {
 
   /// Captures, audits, instantiates and uploads every key that has no graph, most rows first; those marked eager are
   /// tried again. Evicts nothing. A key that fails is marked eager and the others go on; throws what the step throws
-  /// beside Error{driver}.
+  /// beside Error{driver}, and Error{refused} while the arena sleeps.
   WarmUp warm_up(std::vector<StepKey> keys, const Progress& progress = {});
   /// Of every size of the policy.
   WarmUp warm_up(const BucketPolicy& policy, const std::function<StepKey(std::int32_t size)>& key_for,
                  const Progress& progress = {});
 
   /// Enqueues the step of `key` on the stream, of whose rows the first `rows` are real. Throws Error{driver} when a
-  /// launch or an eager run failed; the cache is as usable as before.
+  /// launch or an eager run failed, and Error{refused} while the arena sleeps; the cache is as usable as before.
   Served run(const StepKey& key, std::int32_t rows);
 
   /// Drops the key's graph and the mark that it runs eagerly: the next run captures it anew. Throws Error{driver}.
@@ -74,7 +75,7 @@ class GraphCache {
   struct Slot {
     std::optional<GraphExec> exec;
     std::string absent = "not captured before", eager;  // as in CachedGraph
-    bool prepared = false;
+    std::uint64_t prepared_in = 0;  // 1 + Arena::wakes() when StepRecorder::prepare went through; 0 = never
     std::uint64_t structure = 0, nodes = 0, bytes = 0, last_used = 0;
     bool measured = false;
     std::uint64_t hits = 0, padded_hits = 0, pad_rows = 0;
@@ -89,6 +90,8 @@ class GraphCache {
   std::optional<GraphExec> make_room(std::uint64_t bytes, std::uint64_t structure);
   std::optional<GraphExec> take_exec(Slot& slot, std::string why);
   void instantiate(Slot& slot, const Captured& captured);
+  void require_awake() const;
+  void prepare_once(const StepKey& key, Slot& slot);
   Served serve_missing(const StepKey& key, Slot& slot);
   void run_eagerly(const StepKey& key, Slot& slot);
   void count_capture(Built built, const Slot& slot);

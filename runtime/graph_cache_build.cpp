@@ -68,7 +68,7 @@ bool is_stale(const CaptureBench& bench, const StepKey& key) {
 GraphCache::Built GraphCache::build(const StepKey& key, Slot& slot, bool may_evict) {
   try {
     const JudgedCapture capture(bench_, steps_, key, options_.mode);
-    slot.prepared = slot.prepared || capture.prepared();
+    if (capture.prepared()) slot.prepared_in = bench_.arena.wakes() + 1;
     if (capture.admitted() == nullptr) return refuse(slot, capture.violation());
     return admit(key, slot, *capture.admitted(), may_evict);
   } catch (const Error& failure) {

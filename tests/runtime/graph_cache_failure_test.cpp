@@ -1,5 +1,6 @@
 // The graph cache where things go wrong: graphs that are not admitted, steps that throw,
 // and every driver call failed in turn.
+#include <optional>
 #include <stdexcept>
 
 #include "runtime/failing_driver.hpp"
@@ -101,32 +102,80 @@ void use_everything(CacheWorld& w) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the failure of the N-th call came before the cache was made, in all that it did, or not at all.
+enum class Failed : std::uint8_t { early, during, never };
+
+Failed fail_call(HostDriver& host, std::uint64_t at) {
+  FailingDriver driver(host, at);
+  std::optional<CacheWorld> made;
+  try {
+    made.emplace(driver, 3 * kTwoNodes);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::driver);
+    return Failed::early;
+  }
+  CacheWorld& w = *made;
+  use_everything(w);
+  if (!driver.failed()) return Failed::never;
+  CHECK(host.census().captures == 0);
+  CHECK(host.census().graphs == 0);
+  // Whatever runs eagerly now has a graph again when it is forgotten.
+  for (const std::int32_t rows : {1, 2, 3, 4}) {
+    CHECK(w.run(rows, rows).second);
+    w.cache->forget(w.key(rows));
+    const Outcome again = w.run(rows, rows);
+    CHECK((again.first == Served::recapture || again.first == Served::update));
+    CHECK(again.second);
+  }
+  CHECK(host.census().execs == 2);  // of three nodes each, in a budget of six
+  for (const auto& [rows, reason] : w.fallbacks)
+    CHECK(reason.find("cudaErrorMemoryAllocation (2)") != std::string::npos);
+  return Failed::during;
+}
+
+}  // namespace
+
 TEST_CASE("graph cache: every driver call may fail and nothing leaks and the cache serves on") {
-  std::uint64_t at = 3;  // the first two make the arena and the stream
-  for (bool failed = true; failed; ++at) {
-    HostDriver host;
-    FailingDriver driver(host, at);
+  std::uint64_t at = 1, during = 0;
+  for (Failed failed = Failed::early; failed != Failed::never; ++at) {
     INFO("call " << at);
-    {
-      CacheWorld w(driver, 3 * kTwoNodes);
-      use_everything(w);
-      failed = driver.failed();
-      CHECK(host.census().captures == 0);
-      CHECK(host.census().graphs == 0);
-      // Whatever runs eagerly now has a graph again when it is forgotten.
-      for (const std::int32_t rows : {1, 2, 3, 4}) {
-        if (!failed) break;
-        CHECK(w.run(rows, rows).second);
-        w.cache->forget(w.key(rows));
-        const Outcome again = w.run(rows, rows);
-        CHECK((again.first == Served::recapture || again.first == Served::update));
-        CHECK(again.second);
-      }
-      if (failed) CHECK(host.census().execs == 2);  // of three nodes each, in a budget of six
-      for (const auto& [rows, reason] : w.fallbacks)
-        CHECK(reason.find("cudaErrorMemoryAllocation (2)") != std::string::npos);
-    }
+    HostDriver host;
+    failed = fail_call(host, at);
+    if (failed == Failed::during) ++during;
     CHECK(host.census() == HostDriver::Census{});
   }
-  CHECK(at > 100);
+  CHECK(during > 100);
+}
+
+TEST_CASE("graph cache: while the arena sleeps nothing is run and afterwards each key is prepared again") {
+  HostDriver host;
+  CacheWorld w(host);
+  w.syncs = {1};
+  (void)w.warm_up(3);
+  w.arena.sleep();
+  for (const std::int32_t rows : {1, 2, 4}) {  // eager, with a graph, and one that nobody knows
+    try {
+      (void)w.cache->run(w.key(rows), rows);
+      FAIL("the arena sleeps");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::refused);
+    }
+  }
+  CHECK_THROWS_AS(w.warm_up(4), Error);
+  CHECK(w.fallbacks.empty());
+  w.arena.wake();
+  const auto prepared = [&] {
+    const auto* state = w.state.as<std::uint8_t>();
+    return std::all_of(state, state + 16, [](std::uint8_t byte) { return byte == 0; });
+  };
+  for (const std::int32_t rows : {2, 1, 3}) {
+    std::fill_n(w.state.as<std::uint8_t>(), 16, std::uint8_t{0xFF});  // as fresh memory may be
+    CHECK(w.run(rows, rows) == Outcome{rows == 1 ? Served::fallback : Served::hit, true});
+    CHECK(prepared());
+    std::fill_n(w.state.as<std::uint8_t>(), 16, std::uint8_t{0xFF});
+    (void)w.run(rows, rows);
+    CHECK_FALSE(prepared());  // once is enough
+  }
 }

@@ -39,7 +39,7 @@ enum class ViolationKind : std::uint8_t {
 
 [[nodiscard]] bool is_launch(Api api) noexcept;  ///< kernels, first-use ones too, and host functions
 [[nodiscard]] bool is_blocking_copy(
-    Api api) noexcept;  ///< cudaMemcpy, cudaMemcpyToSymbol, cudaMemset: synchronous forms
+    Api api) noexcept;                          ///< cudaMemcpy, cudaMemcpyToSymbol, cudaMemset: synchronous forms
 [[nodiscard]] bool is_query(Api api) noexcept;  ///< cudaStreamQuery, cudaEventQuery
 
 }  // namespace refrain

@@ -14,8 +14,8 @@
 namespace refrain {
 
 struct ExecLife {
-  std::uint64_t made = 0;                 ///< sequence of its instantiation, or of the update that made it run this graph
-  std::optional<std::uint64_t> gone;      ///< destroyed, or updated from another graph; absent: alive at the end
+  std::uint64_t made = 0;             ///< sequence of its instantiation, or of the update that made it run this graph
+  std::optional<std::uint64_t> gone;  ///< destroyed, or updated from another graph; absent: alive at the end
   std::vector<const ApiEvent*> launches;  ///< those that came back 0, in order
 };
 

@@ -94,7 +94,8 @@ class Row {
         decode_record(args_.pool, slot, record);
       else
         std::fill_n(record, dim_, 0.0f);
-      for (std::int32_t d = 0; d < dim_; ++d) k_[static_cast<std::size_t>(d * kMaxChunk + r)] = record[d];
+      for (std::int32_t d = 0; d < dim_; ++d)
+        k_[static_cast<std::size_t>(d) * kMaxChunk + static_cast<std::size_t>(r)] = record[d];
     }
   }
 

@@ -105,10 +105,10 @@ void Recorder::perform(const std::string& op, const Contract& contract, Enqueue 
   const ProfilerRange shown(driver_, op.c_str());
   const std::size_t number = launches_++;
   if (hook_) hook_(number, op, contract, false);
-  std::vector<std::uint64_t> before = frontier();
+  const std::vector<std::uint64_t> before = frontier();
   enqueue();
   if (hook_) hook_(number, op, contract, true);
-  note(op, contract, std::move(before));
+  note(op, contract, before);
 }
 
 void Recorder::submit(const OpLaunch& op, const Contract& contract) {
@@ -137,7 +137,7 @@ std::vector<std::uint64_t> Recorder::frontier() {
   return nodes;
 }
 
-void Recorder::note(const std::string& op, const Contract& contract, std::vector<std::uint64_t> before) {
+void Recorder::note(const std::string& op, const Contract& contract, const std::vector<std::uint64_t>& before) {
   if (!capturing_) {
     keep_books(op, contract);
     return;

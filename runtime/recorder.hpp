@@ -94,7 +94,7 @@ class Recorder {
   void submit(const OpLaunch& op, const Contract& contract);
   template <class Enqueue>
   void perform(const std::string& op, const Contract& contract, Enqueue enqueue);
-  void note(const std::string& op, const Contract& contract, std::vector<std::uint64_t> before);
+  void note(const std::string& op, const Contract& contract, const std::vector<std::uint64_t>& before);
   [[nodiscard]] std::vector<std::uint64_t> frontier();
   void keep_books(const std::string& op, const Contract& contract);
   void add_entry(Entry entry);

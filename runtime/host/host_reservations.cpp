@@ -76,7 +76,9 @@ Status HostReservations::unmap(const Call& call) {
   const auto found = mapped_.find(call.address);
   if (found == mapped_.end() || found->second.bytes != call.bytes) return Status::invalid_value;
   // Fresh pages without access over the old ones, whatever these were mapped from.
-  (void)::mmap(at(call.address), call.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (::mmap(at(call.address), call.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+      MAP_FAILED)
+    return Status::memory_allocation;
   mapped_.erase(found);
   return Status::success;
 }

@@ -39,13 +39,18 @@ enum class Refill { none, done, unknown };
 Refill refill_of(const Timeline& timeline, const Traffic& traffic, std::uint64_t after, std::uint64_t before,
                  Address begin, Address end) {
   Refill refill = Refill::none;
-  for (const ApiEvent& call : timeline.calls) {
-    if (call.sequence <= after || call.sequence >= before || !ran_at_once(call)) continue;
+  // Calls stand in the order of their numbers, so that a long recording is not walked again for each loss.
+  const auto first = std::upper_bound(timeline.calls.begin(), timeline.calls.end(), after,
+                                      [](std::uint64_t sequence, const ApiEvent& c) { return sequence < c.sequence; });
+  for (auto at = first; at != timeline.calls.end() && at->sequence < before; ++at) {
+    const ApiEvent& call = *at;
+    if (!ran_at_once(call)) continue;
     if (writes_at_once(call) && overlap(call.address, call.address + call.bytes, begin, end)) return Refill::done;
     if (call.api == Api::graph_launch) {
       const TimedGraph* graph = traffic.launched_by(call);
       if (graph == nullptr || graph->has_unknown) refill = Refill::unknown;
-      for (const Touch& touch : graph == nullptr ? std::vector<Touch>{} : graph->touches)
+      if (graph == nullptr) continue;
+      for (const Touch& touch : graph->touches)
         if (touch.mode != Mode::read && overlap(touch.begin, touch.end, begin, end)) return Refill::done;
     } else if (is_launch(call.api)) {
       refill = Refill::unknown;

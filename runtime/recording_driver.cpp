@@ -62,6 +62,9 @@ std::uint32_t RecordingDriver::stream_number(Stream stream) {
 Recording RecordingDriver::recording(std::string name, const BufferRegistry& registry) const {
   const std::lock_guard lock(mutex_);
   Recording out{std::move(name), graphs_, timeline_, true};
+  // A call is numbered before it is made and written down after, so a slow one of another thread stands too late.
+  const auto earlier = [](const ApiEvent& a, const ApiEvent& b) { return a.sequence < b.sequence; };
+  std::stable_sort(out.timeline.calls.begin(), out.timeline.calls.end(), earlier);
   for (const Buffer& buffer : registry.all()) out.timeline.buffers.push_back({buffer});
   for (const Buffer& buffer : outside_) out.timeline.buffers.push_back({buffer});
   return out;

@@ -56,7 +56,7 @@ std::vector<NodeClaim> resolve_claims(const std::vector<Claim>& claims, GraphBuf
 void keep_unknown_memory(std::vector<Buffer>& seen, const BufferRegistry& registry) {
   std::erase_if(seen, [&](const Buffer& buffer) {
     return std::any_of(registry.all().begin(), registry.all().end(), [&](const Buffer& known) {
-      return known.base < buffer.base + buffer.bytes && buffer.base < known.base + known.bytes;
+      return !known.died && known.base < buffer.base + buffer.bytes && buffer.base < known.base + known.bytes;
     });
   });
 }

@@ -164,3 +164,39 @@ TEST_CASE("recorder: an address that neither the arena nor the driver knows beco
   CHECK(buffer.base == reinterpret_cast<Address>(mine.data()));
   CHECK(buffer.bytes == 64);
 }
+
+TEST_CASE("recorder: memory of others at the address of a lease that is gone is not taken for the lease") {
+  // A driver that finds an allocation behind a word of the graph, as introspection does on CUDA.
+  struct Seeing final : Driver {
+    HostDriver inner;
+    Buffer seen;
+    [[nodiscard]] DeviceInfo device() const override { return inner.device(); }
+    [[nodiscard]] Status submit(Call& call) override { return inner.submit(call); }
+    [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
+      const Status status = inner.introspect(graph, out);
+      out.graph.buffers.push_back(seen);
+      return status;
+    }
+    [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner.identify(address, out); }
+  } driver;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
+  Arena arena(driver, registry, 4096);
+  const Lease kept = arena.lease({"counters", 64, Role::scratch, Dtype::i32});
+  Lease gone = arena.lease({"gone", 64, Role::scratch, Dtype::i32});
+  driver.seen.base = gone.address();
+  driver.seen.bytes = 64;
+  driver.seen.allocation = driver_allocation(99);
+  const auto capture = [&] {
+    Recorder recorder(driver, registry, new_stream(driver));
+    CaptureScope scope(recorder, CaptureMode::global);
+    recorder.launch(count_op, CountArgs{kept.as<std::int32_t>(), 16});
+    const Graph graph = scope.finish("step", {}).graph;
+    std::size_t found = 0;
+    for (const Buffer& buffer : graph.buffers) found += buffer.allocation == driver_allocation(99) ? 1 : 0;
+    return found;
+  };
+  CHECK(capture() == 0);  // the lease says more about the same bytes
+  arena.release(gone);
+  CHECK(capture() == 1);
+}

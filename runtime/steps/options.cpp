@@ -42,6 +42,8 @@ void validate_faults(const StepOptions& o) {
             fmt::format("needs pad rows, and a bucket of {} has none for {} rows", o.bucket_rows(), o.rows));
     require(o.step != StepKind::grouped || fault.steps.has(StepKind::xqa) || o.grouped(), tried.c_str(),
             fmt::format("needs a group of 8 rows, and a bucket of {} has none", o.bucket_rows()));
+    require(fault.fault != Fault::draft_scale_missing || (o.kv == Dtype::e4m3 && o.scales.empty()), tried.c_str(),
+            "needs --kv e4m3 and no --scales: only a draft calibrated on the step's own data can lose its scale");
     const bool needs_split = std::find(kSplitFaults.begin(), kSplitFaults.end(), fault.fault) != kSplitFaults.end();
     require(!needs_split || o.splits_pages(), tried.c_str(),
             fmt::format("needs the page split: --page-size 256, found {}", o.page_size));
@@ -127,6 +129,9 @@ void validate(const StepOptions& o) {
           fmt::format("expected 1 to --rows ({}), found {}", o.rows, o.requests));
   require(o.context >= 0 && o.context <= kMaxContext, "--context",
           fmt::format("expected 0 to {}, found {}", kMaxContext, o.context));
+  require(o.scales.empty() || (o.step == StepKind::mtp_verify && o.kv == Dtype::e4m3), "--scales",
+          fmt::format("read for --step mtp_verify with --kv e4m3 alone, found {} with {}", to_string(o.step),
+                      to_string(o.kv)));
   is_mla(o.step) ? validate_mla(o) : validate_attention(o);
   if (o.step == StepKind::mtp_verify) validate_drafts(o);
   validate_faults(o);

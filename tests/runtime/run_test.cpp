@@ -221,6 +221,17 @@ TEST_CASE("run: options and faults that do not fit are usage errors that name th
     o.step.kv = Dtype::fp16;
     o.step.faults.add(Fault::workspace_fp16);
   });
+  refused("--scales", [](RunOptions& o) { o.step.scales = "overlay"; });
+  refused("--scales", [](RunOptions& o) {
+    o.step.step = StepKind::mtp_verify;
+    o.step.kv = Dtype::fp16;
+    o.step.scales = "overlay";
+  });
+  refused("--fault draft-scale-missing", [](RunOptions& o) {
+    o.step.step = StepKind::mtp_verify;
+    o.step.kv = Dtype::fp16;
+    o.step.faults.add(Fault::draft_scale_missing);
+  });
   refused("--fault pad-fix-off", [](RunOptions& o) {
     o.step.step = StepKind::xqa;
     o.step.faults.add(Fault::pad_fix_off);

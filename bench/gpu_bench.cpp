@@ -53,6 +53,26 @@ nlohmann::ordered_json machine() {
           {"cores", std::thread::hardware_concurrency()}};
 }
 
+Options parse(int argc, char** argv, const std::string& program) {
+  Options options;
+  if (const char* commit = std::getenv("REFRAIN_COMMIT")) options.commit = commit;
+  options.command = program;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--quick") {
+      options.quick = true;
+      options.command += " --quick";
+    } else if (option != "--out" && option != "--commit") {
+      throw Error(ErrorKind::usage, option, "expected --quick, --out or --commit", program);
+    } else if (++i == argc) {
+      throw Error(ErrorKind::usage, option, "expected a value after it", program);
+    } else {
+      (option == "--out" ? options.out : options.commit) = argv[i];
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 void check(cudaError_t status, const char* call, std::source_location where) {
@@ -141,26 +161,6 @@ double measure_read_gbps(const Stream& stream) {
   return best;
 }
 
-Options parse(int argc, char** argv, const std::string& program) {
-  Options options;
-  if (const char* commit = std::getenv("REFRAIN_COMMIT")) options.commit = commit;
-  options.command = program;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--quick") {
-      options.quick = true;
-      options.command += " --quick";
-    } else if (option != "--out" && option != "--commit") {
-      throw Error(ErrorKind::usage, option, "expected --quick, --out or --commit", program);
-    } else if (++i == argc) {
-      throw Error(ErrorKind::usage, option, "expected a value after it", program);
-    } else {
-      (option == "--out" ? options.out : options.commit) = argv[i];
-    }
-  }
-  return options;
-}
-
 nlohmann::ordered_json frame(const std::string& topic, const Options& options, double read_gbps) {
   return {{"schema", "refrain.bench/1"},
           {"topic", topic},
@@ -176,12 +176,19 @@ void write(const nlohmann::ordered_json& json, const Options& options) {
   write_result(json, options.out);
 }
 
-int no_device() {
+int main_of(int argc, char** argv, const std::string& program, void (*run)(const Options&)) try {
+  const Options options = parse(argc, argv, program);
   int devices = 0;
-  if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) return 0;
-  cudaGetLastError();
-  std::cerr << "SKIPPED: no CUDA device\n";
-  return kSkipped;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    cudaGetLastError();
+    std::cerr << "SKIPPED: no CUDA device\n";
+    return kSkipped;
+  }
+  run(options);
+  return 0;
+} catch (const Error& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
 }
 
 }  // namespace refrain::bench

@@ -94,15 +94,13 @@ struct Options {
   bool quick = false;
   std::string out, commit, command;
 };
-/// --quick, --out FILE, --commit HASH; the commit also comes from REFRAIN_COMMIT.
-[[nodiscard]] Options parse(int argc, char** argv, const std::string& program);
-
 /// The frame of a result: schema, topic, machine, commit, command, date, ceilings; rows are the caller's.
 [[nodiscard]] nlohmann::ordered_json frame(const std::string& topic, const Options& options, double read_gbps);
 /// To options.out, or to standard output.
 void write(const nlohmann::ordered_json& json, const Options& options);
 
-/// 0 with a device; else says so and returns what main should return (77).
-[[nodiscard]] int no_device();
+/// What a bench's main returns: of `run` with the options --quick, --out FILE and --commit HASH (which also comes from
+/// REFRAIN_COMMIT) 0; 77, after saying so, without a device; 2 and one line for an Error.
+[[nodiscard]] int main_of(int argc, char** argv, const std::string& program, void (*run)(const Options&));
 
 }  // namespace refrain::bench

@@ -183,12 +183,6 @@ void run(const Options& options) {
 }  // namespace
 }  // namespace refrain::bench
 
-int main(int argc, char** argv) try {
-  const refrain::bench::Options options = refrain::bench::parse(argc, argv, "bench_grouped");
-  if (const int skipped = refrain::bench::no_device()) return skipped;
-  refrain::bench::run(options);
-  return 0;
-} catch (const refrain::Error& error) {
-  std::cerr << error.what() << "\n";
-  return 2;
+int main(int argc, char** argv) {
+  return refrain::bench::main_of(argc, argv, "bench_grouped", refrain::bench::run);
 }

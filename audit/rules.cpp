@@ -238,6 +238,18 @@ constexpr Rule kRules[] = {
          "count.",
      .fix = "Write every row of the bucket on every replay.",
      .check = check_rf308},
+    {.id = "RF309",
+     .name = "programmatic-edge-without-wait",
+     .summary = "A kernel starts before the one that it depends on has ended, and never waits for it.",
+     .severity = Severity::error,
+     .evidence = "a graph whose programmatic edges lead to kernels with contracts",
+     .explanation =
+         "A programmatic edge (programmatic dependent launch) lets its consumer start as soon as the producer's blocks "
+         "have triggered. It is ordered only by griddepcontrol.wait, executed by every block of the consumer before it "
+         "touches memory or ends; a block that ends without it also breaks the order of what comes behind. Where the "
+         "producer never triggers, the consumer starts at its end, but what it wrote need not be visible: a warning.",
+     .fix = "Call cudaGridDependencySynchronize() first thing in the consumer, or launch it without the attribute.",
+     .check = check_rf309},
     {.id = "RF310",
      .name = "null-block-written",
      .summary = "A node writes bytes that are reserved, such as the null block of a KV pool.",

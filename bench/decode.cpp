@@ -1,5 +1,6 @@
 // How close split-K decode comes to reading the cache once: plan_xqa, xqa_decode
-// and merge_partials as a captured graph, dense GQA and QSA's sparse selection. One
+// and merge_partials as a captured graph, dense GQA and QSA's sparse selection, with
+// programmatic edges (`time_us`) and with full ones (`full_edges_us`). One
 // graph holds the chain over several pools in turn, more than four times the L2
 // together, so every read comes from memory. Writes refrain.bench/1.
 //   bench_decode [--quick] [--out FILE] [--commit HASH]
@@ -89,6 +90,12 @@ struct Chain {
     plan_xqa.launch(plan, stream);
     xqa_decode.launch(decode, stream);
     merge_partials.launch(merge, stream);
+  }
+  /// Behind a kernel: each waits on the device for the one ahead of it.
+  void enqueue_early(cudaStream_t stream) const {
+    plan_xqa.launch_early(plan, stream);
+    xqa_decode.launch_early(decode, stream);
+    merge_partials.launch_early(merge, stream);
   }
   void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
 };
@@ -226,24 +233,31 @@ nlohmann::ordered_json measure(const Case& c, const Stream& stream, const Device
       Chain chain = first;
       for (int i = 0; i < chains; ++i) {
         chain.move_to(arena.data() + i % pools * c.pool_bytes());
-        enqueue(chain, on);
+        enqueue(chain, on, i == 0);
       }
     };
   };
-  const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on) { chain.enqueue(on); }));
+  const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on, bool first_of_graph) {
+                              first_of_graph ? chain.enqueue(on) : chain.enqueue_early(on);
+                            }));
+  const CapturedGraph full_edges(stream,
+                                 over_pools([](const Chain& chain, cudaStream_t on, bool) { chain.enqueue(on); }));
   const CapturedGraph decode(
-      stream, over_pools([](const Chain& chain, cudaStream_t on) { xqa_decode.launch(chain.decode, on); }));
+      stream, over_pools([](const Chain& chain, cudaStream_t on, bool) { xqa_decode.launch(chain.decode, on); }));
   check(cudaMemset(first.merge.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // the uploads went over another stream
   const int replays = c.kv_bytes() > kGiB ? 7 : 15;
   const Times times = time_replays(stream, whole, chains, replays);
   require_result(c, first);
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
+  const double full_edges_us = time_replays(stream, full_edges, chains, replays).median_us;
   const double bytes = static_cast<double>(c.kv_bytes()), gbps = bytes / times.median_us * 1e-3;
   return {{"case", c.name()},
           {"time_us", times.median_us},
           {"time_us_min", times.min_us},
           {"time_us_max", times.max_us},
+          {"full_edges_us", full_edges_us},
+          {"pdl_gain_us", full_edges_us - times.median_us},
           {"decode_kernel_us", decode_us},
           {"kv_bytes", c.kv_bytes()},
           {"read_gbps", gbps},

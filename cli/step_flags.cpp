@@ -69,6 +69,7 @@ void add_step_flags(CLI::App& app, StepFlags& flags) {
                  "mtp_verify: K/V scales from an overlay or checkpoint (calibrated on the step's own data)");
   app.add_flag("--allow-e4m3-mtp", step.allow_e4m3_mtp,
                "mtp_verify: admit E4M3 KV under a draft, whose scales must be calibrated");
+  app.add_flag("--pdl", step.pdl, "programmatic dependent launch: kernels that wait on the device start early");
   app.add_option("--seed", step.seed, "of data, selection and page placement (1)");
   app.add_option("--fault", flags.faults, "named bugs to put back, comma-separated")->delimiter(',');
 }

@@ -64,6 +64,10 @@ struct Contract {
   std::vector<Access> accesses;
   std::vector<Claim> needs;
   std::vector<Claim> gives;
+  /// Programmatic dependent launch. `waits`: every block waits on the device (griddepcontrol.wait) for what runs ahead
+  /// of it before it touches memory or ends, so that the launch may start early. `triggers`: it lets what comes behind
+  /// start before it ends (griddepcontrol.launch_dependents).
+  bool waits = false, triggers = false;
 };
 
 [[nodiscard]] const char* to_string(Mode) noexcept;

@@ -83,6 +83,8 @@ Json node_json(const Node& node, std::size_t id) {
   put_list(out, "accesses", node.accesses, access_json);
   put_list(out, "needs", node.needs, claim_json);
   put_list(out, "gives", node.gives, claim_json);
+  if (node.waits) out["waits"] = *node.waits;
+  if (node.triggers) out["triggers"] = *node.triggers;
   if (node.copy) out["copy"] = copy_json(*node.copy);
   if (node.fill) out["fill"] = fill_json(*node.fill);
   if (node.allocation)

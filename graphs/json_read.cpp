@@ -73,9 +73,9 @@ void read_bodies(const JsonView& view, const std::string& file, std::size_t leve
 
 Node read_node(const JsonView& view, const std::string& file, std::size_t level, const Graph& graph,
                std::size_t index) {
-  view.check_object("a node",
-                    {"id", "kind", "name", "mangled", "grid", "block", "shared_bytes", "params", "op", "contract",
-                     "accesses", "needs", "gives", "copy", "fill", "allocation", "bodies", "scope", "call_site"});
+  view.check_object("a node", {"id",       "kind", "name",     "mangled",    "grid",   "block", "shared_bytes",
+                               "params",   "op",   "contract", "accesses",   "needs",  "gives", "waits",
+                               "triggers", "copy", "fill",     "allocation", "bodies", "scope", "call_site"});
   check_id(view, index);
   Node node;
   node.kind = view.need("kind").word<NodeKind>();
@@ -91,6 +91,8 @@ Node read_node(const JsonView& view, const std::string& file, std::size_t level,
        [&](const JsonView& access, std::size_t) { node.accesses.push_back(read_access(access, graph)); });
   each(view, "needs", [&](const JsonView& claim, std::size_t) { node.needs.push_back(read_claim(claim, graph)); });
   each(view, "gives", [&](const JsonView& claim, std::size_t) { node.gives.push_back(read_claim(claim, graph)); });
+  if (const auto waits = view.find("waits")) node.waits = waits->boolean();
+  if (const auto triggers = view.find("triggers")) node.triggers = triggers->boolean();
   read_device_work(view, node);
   read_bodies(view, file, level, node);
   read_text(view, "scope", node.scope);

@@ -14,6 +14,7 @@ Contract kv_append_contract(const KvAppendArgs& args) {
   assert(args.input_dtype == Dtype::fp16 || args.input_dtype == Dtype::bf16 || args.input_dtype == Dtype::fp32);
   const auto rows = elements(args.batch.bucket, args.pool.kv_heads, args.pool.dim);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses.push_back(read_input(args.k, rows, args.input_dtype));
   contract.accesses.push_back(read_input(args.v, rows, args.input_dtype));
   touch_batch(contract, args.batch, true);
@@ -31,7 +32,10 @@ Contract kv_append_contract(const KvAppendArgs& args) {
 
 }  // namespace
 
-const Op<KvAppendArgs> kv_append = {
-    .name = "kv_append", .contract = kv_append_contract, .host = kv_append_host, .launch = kv_append_launch};
+const Op<KvAppendArgs> kv_append = {.name = "kv_append",
+                                    .contract = kv_append_contract,
+                                    .host = kv_append_host,
+                                    .launch = kv_append_launch,
+                                    .launch_early = kv_append_launch_early};
 
 }  // namespace refrain

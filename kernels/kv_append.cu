@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/selection.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/kv_append.hpp"
@@ -30,6 +31,7 @@ __device__ std::int64_t target_of_row(const KvAppendArgs& args, std::int32_t row
 
 template <int V>
 __global__ void __launch_bounds__(kMaxThreads) kv_append_kernel(const KvAppendArgs args) {
+  device::wait_for_previous();
   const std::int32_t row = static_cast<std::int32_t>(blockIdx.x);
   const bool is_v = blockIdx.y != 0;
   const std::int64_t target = target_of_row(args, row);
@@ -53,25 +55,32 @@ bool aligned16(const void* data) {
 }
 
 template <int V>
-void launch(const KvAppendArgs& args, cudaStream_t stream) {
+void launch(const KvAppendArgs& args, KernelPlace place) {
   const std::int32_t chunks = args.pool.kv_heads * args.pool.dim / V;
   const std::int32_t threads = chunks < kMaxThreads ? (chunks + 31) / 32 * 32 : kMaxThreads;
   const dim3 grid(static_cast<unsigned>(args.batch.bucket), 2);
-  kv_append_kernel<V><<<grid, static_cast<unsigned>(threads), 0, stream>>>(args);
+  launch_kernel(kv_append_kernel<V>, grid, static_cast<unsigned>(threads), 0, place, args);
+}
+
+void launch_at(const KvAppendArgs& args, KernelPlace place) {
+  assert_pool_shape(args.pool);
+  assert(args.batch.bucket > 0);
+  assert(args.input_dtype == Dtype::fp16 || args.input_dtype == Dtype::bf16 || args.input_dtype == Dtype::fp32);
+  const std::int32_t per_chunk = 16 / static_cast<std::int32_t>(dtype_bytes(args.pool.dtype));
+  const bool aligned = args.pool.kv_heads * args.pool.dim % per_chunk == 0 && aligned16(args.k) && aligned16(args.v) &&
+                       aligned16(args.pool.data);
+  if (!aligned) return launch<1>(args, place);
+  return per_chunk == 16 ? launch<16>(args, place) : launch<8>(args, place);
 }
 
 }  // namespace
 
 void kv_append_launch(const KvAppendArgs& args, void* stream) {
-  assert_pool_shape(args.pool);
-  assert(args.batch.bucket > 0);
-  assert(args.input_dtype == Dtype::fp16 || args.input_dtype == Dtype::bf16 || args.input_dtype == Dtype::fp32);
-  const auto on = static_cast<cudaStream_t>(stream);
-  const std::int32_t per_chunk = 16 / static_cast<std::int32_t>(dtype_bytes(args.pool.dtype));
-  const bool aligned = args.pool.kv_heads * args.pool.dim % per_chunk == 0 && aligned16(args.k) && aligned16(args.v) &&
-                       aligned16(args.pool.data);
-  if (!aligned) return launch<1>(args, on);
-  return per_chunk == 16 ? launch<16>(args, on) : launch<8>(args, on);
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void kv_append_launch_early(const KvAppendArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

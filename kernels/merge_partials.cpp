@@ -18,6 +18,7 @@ Contract merge_partials_contract(const MergePartialsArgs& args) {
   const auto dim = elements(args.dim);
   const Reach reach = args.every_row ? Reach::exact : Reach::may;
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {
       touch(static_cast<const std::byte*>(args.partials), splits * dim, Mode::read, Role::workspace, args.partial_dtype,
             Reach::may),
@@ -36,6 +37,7 @@ Contract merge_partials_contract(const MergePartialsArgs& args) {
 const Op<MergePartialsArgs> merge_partials = {.name = "merge_partials",
                                               .contract = merge_partials_contract,
                                               .host = merge_partials_host,
-                                              .launch = merge_partials_launch};
+                                              .launch = merge_partials_launch,
+                                              .launch_early = merge_partials_launch_early};
 
 }  // namespace refrain

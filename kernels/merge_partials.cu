@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/merge_partials.hpp"
@@ -125,6 +126,7 @@ __device__ Target target_of(const MergePartialsArgs& args, std::int64_t from) {
 
 template <int V>
 __global__ void __launch_bounds__(kMaxThreads) merge_partials_kernel(const MergePartialsArgs args, const Shape shape) {
+  device::wait_for_previous();
   const Target target = target_of(args, blockIdx.x);
   if (!target.served) return;
   if (target.needed < 0) {
@@ -140,6 +142,7 @@ __global__ void __launch_bounds__(kMaxThreads) merge_partials_kernel(const Merge
 /// A warp a head, for at most 32 splits: a lane holds a split's weight, and no warp waits for another.
 template <int V>
 __global__ void __launch_bounds__(kFewThreads) merge_few_kernel(const MergePartialsArgs args) {
+  device::wait_for_previous();
   const std::int64_t from = std::int64_t{blockIdx.x} * (kFewThreads / 32) + threadIdx.x / 32;
   if (from >= std::int64_t{args.slots} * args.heads) return;
   const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
@@ -181,10 +184,11 @@ __global__ void __launch_bounds__(kFewThreads) merge_few_kernel(const MergeParti
 }
 
 template <int V>
-void launch(const MergePartialsArgs& args, cudaStream_t stream) {
+void launch(const MergePartialsArgs& args, KernelPlace place) {
   if (args.partitions <= 32) {
     const std::int64_t heads = std::int64_t{args.slots} * args.heads, at_once = kFewThreads / 32;
-    merge_few_kernel<V><<<static_cast<unsigned>((heads + at_once - 1) / at_once), kFewThreads, 0, stream>>>(args);
+    const auto blocks = static_cast<unsigned>((heads + at_once - 1) / at_once);
+    launch_kernel(merge_few_kernel<V>, blocks, kFewThreads, 0, place, args);
     return;
   }
   Shape shape;
@@ -193,19 +197,27 @@ void launch(const MergePartialsArgs& args, cudaStream_t stream) {
   shape.lanes = args.partitions < room ? args.partitions : room;
   const std::int32_t threads = (shape.lanes * shape.runs + 31) / 32 * 32;
   const auto grid = static_cast<unsigned>(std::int64_t{args.slots} * args.heads);
-  merge_partials_kernel<V><<<grid, static_cast<unsigned>(threads), 0, stream>>>(args, shape);
+  launch_kernel(merge_partials_kernel<V>, grid, static_cast<unsigned>(threads), 0, place, args, shape);
 }
 
-}  // namespace
-
-void merge_partials_launch(const MergePartialsArgs& args, void* stream) {
+void launch_at(const MergePartialsArgs& args, KernelPlace place) {
   assert(args.slots > 0 && args.heads > 0 && args.partitions > 0 && args.partition_tokens > 0 && args.dim > 0);
   assert(args.slots <= args.bucket && (!args.every_row || args.slots == args.bucket));
   assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
   assert(std::int64_t{args.slots} * args.heads <= INT32_MAX);
   const auto at = reinterpret_cast<std::uintptr_t>(args.partials) | reinterpret_cast<std::uintptr_t>(args.out);
   const bool aligned = args.dim % 4 == 0 && at % 16 == 0;
-  aligned ? launch<4>(args, static_cast<cudaStream_t>(stream)) : launch<1>(args, static_cast<cudaStream_t>(stream));
+  aligned ? launch<4>(args, place) : launch<1>(args, place);
+}
+
+}  // namespace
+
+void merge_partials_launch(const MergePartialsArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void merge_partials_launch_early(const MergePartialsArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

@@ -16,6 +16,9 @@ struct Op {
   void (*host)(const Args&);
   /// Enqueues on a cudaStream_t given as void*; safe to capture. Null in a build without CUDA.
   void (*launch)(const Args&, void* stream);
+  /// As launch, but the kernel starts while the one ahead of it on the stream still runs, and waits on the device: for
+  /// an op whose contract says that it waits, behind a kernel. Null for others and in a build without CUDA.
+  void (*launch_early)(const Args&, void* stream) = nullptr;
 };
 
 /// The contract's words for a typed array: `count` elements from `data`, exact unless said.

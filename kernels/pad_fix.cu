@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/pad_fix.hpp"
 
@@ -14,6 +15,7 @@ constexpr std::int32_t kThreads = 256;
 
 template <int V>
 __global__ void __launch_bounds__(kThreads) pad_fix_kernel(const PadFixArgs args, std::int64_t blocks_per_group) {
+  device::wait_for_previous();
   const std::int64_t group = blockIdx.x / blocks_per_group;
   const std::int64_t first = (blockIdx.x % blocks_per_group * kThreads + threadIdx.x) * V;
   if (first >= args.width) return;
@@ -38,21 +40,29 @@ __global__ void __launch_bounds__(kThreads) pad_fix_kernel(const PadFixArgs args
 }
 
 template <int V>
-void launch(const PadFixArgs& args, cudaStream_t stream) {
+void launch(const PadFixArgs& args, KernelPlace place) {
   const std::int64_t blocks_per_group = (args.width + kThreads * V - 1) / (kThreads * V);
   assert(args.groups * blocks_per_group <= INT32_MAX);
   const auto grid = static_cast<unsigned>(args.groups * blocks_per_group);
-  pad_fix_kernel<V><<<grid, kThreads, 0, stream>>>(args, blocks_per_group);
+  launch_kernel(pad_fix_kernel<V>, grid, kThreads, 0, place, args, blocks_per_group);
+}
+
+void launch_at(const PadFixArgs& args, KernelPlace place) {
+  assert(args.groups >= 0 && args.width > 0);
+  if (args.groups == 0) return;  // a grid of 0 blocks is an error
+  const auto at = reinterpret_cast<std::uintptr_t>(args.microblocks) | reinterpret_cast<std::uintptr_t>(args.masks);
+  const bool aligned = args.width % 4 == 0 && at % 16 == 0;
+  aligned ? launch<4>(args, place) : launch<1>(args, place);
 }
 
 }  // namespace
 
 void pad_fix_launch(const PadFixArgs& args, void* stream) {
-  assert(args.groups >= 0 && args.width > 0);
-  if (args.groups == 0) return;  // a grid of 0 blocks is an error
-  const auto at = reinterpret_cast<std::uintptr_t>(args.microblocks) | reinterpret_cast<std::uintptr_t>(args.masks);
-  const bool aligned = args.width % 4 == 0 && at % 16 == 0;
-  aligned ? launch<4>(args, static_cast<cudaStream_t>(stream)) : launch<1>(args, static_cast<cudaStream_t>(stream));
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void pad_fix_launch_early(const PadFixArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

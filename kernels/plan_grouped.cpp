@@ -14,6 +14,7 @@ Contract plan_grouped_contract(const PlanGroupedArgs& args) {
   assert(args.batch.bucket > 0 && args.groups == (args.batch.bucket + kGroupRows - 1) / kGroupRows);
   const auto plan = elements(args.groups, kGroupedWidth);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses.push_back(read_input(args.selected, elements(args.batch.bucket, kSelectedWidth), Dtype::i32));
   touch_batch(contract, args.batch, true);
   contract.accesses.push_back(touch(args.microblocks, plan, Mode::write, Role::plan, Dtype::i32));
@@ -27,6 +28,7 @@ Contract plan_grouped_contract(const PlanGroupedArgs& args) {
 const Op<PlanGroupedArgs> plan_grouped = {.name = "plan_grouped",
                                           .contract = plan_grouped_contract,
                                           .host = plan_grouped_host,
-                                          .launch = plan_grouped_launch};
+                                          .launch = plan_grouped_launch,
+                                          .launch_early = plan_grouped_launch_early};
 
 }  // namespace refrain

@@ -8,6 +8,7 @@
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/group_plan.cuh"
 #include "kernels/device/plan_group_wide.cuh"
 #include "kernels/launchers.hpp"
@@ -199,6 +200,7 @@ __device__ void sort_and_put(Table& table, const GroupPlan& plan, const GroupOut
 }
 
 __global__ void __launch_bounds__(kThreads, 2) plan_grouped_kernel(const PlanGroupedArgs args, int token_bits) {
+  device::wait_for_previous();
   extern __shared__ uint4 dynamic[];
   __shared__ GroupPlan plan;
   Shared& shared = *reinterpret_cast<Shared*>(dynamic);
@@ -225,17 +227,25 @@ __global__ void __launch_bounds__(kThreads, 2) plan_grouped_kernel(const PlanGro
   device::plan_group_wide(args, out, plan, shared.wide);
 }
 
-}  // namespace
-
-void plan_grouped_launch(const PlanGroupedArgs& args, void* stream) {
+void launch_at(const PlanGroupedArgs& args, KernelPlace place) {
   assert_microblocks(args.pool);
   assert(args.batch.bucket > 0 && args.groups == (args.batch.bucket + kGroupRows - 1) / kGroupRows);
   // Not a stream operation, so it may be called during capture. An error shows up as the launch's.
   static_cast<void>(cudaFuncSetAttribute(plan_grouped_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(sizeof(Shared))));
   const int token_bits = device::token_block_bits(args.batch, args.pool);
-  plan_grouped_kernel<<<static_cast<unsigned>(args.groups), kThreads, sizeof(Shared),
-                        static_cast<cudaStream_t>(stream)>>>(args, token_bits);
+  launch_kernel(plan_grouped_kernel, static_cast<unsigned>(args.groups), kThreads, sizeof(Shared), place, args,
+                token_bits);
+}
+
+}  // namespace
+
+void plan_grouped_launch(const PlanGroupedArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void plan_grouped_launch_early(const PlanGroupedArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

@@ -25,6 +25,7 @@ Contract plan_xqa_contract(const PlanXqaArgs& args) {
   if (sparse) assert_microblocks(args.pool);
   const auto slots = elements(args.slots);
   Contract contract;
+  contract.waits = contract.triggers = true;
   if (sparse)
     contract.accesses.push_back(read_input(args.selected, elements(args.batch.bucket, kSelectedWidth), Dtype::i32));
   touch_batch(contract, args.batch, sparse);
@@ -43,7 +44,10 @@ Contract plan_xqa_contract(const PlanXqaArgs& args) {
 
 }  // namespace
 
-const Op<PlanXqaArgs> plan_xqa = {
-    .name = "plan_xqa", .contract = plan_xqa_contract, .host = plan_xqa_host, .launch = plan_xqa_launch};
+const Op<PlanXqaArgs> plan_xqa = {.name = "plan_xqa",
+                                  .contract = plan_xqa_contract,
+                                  .host = plan_xqa_host,
+                                  .launch = plan_xqa_launch,
+                                  .launch_early = plan_xqa_launch_early};
 
 }  // namespace refrain

@@ -9,6 +9,7 @@
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/selection.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/plan_xqa.hpp"
@@ -64,6 +65,7 @@ __device__ std::int32_t dense_length(const PlanXqaArgs& args, std::int32_t row) 
 
 /// `slot_blocks` blocks for the slots; a block behind them for active_partitions.
 __global__ void __launch_bounds__(kThreads) plan_xqa_dense_kernel(const PlanXqaArgs args, std::int32_t slot_blocks) {
+  device::wait_for_previous();
   if (static_cast<std::int32_t>(blockIdx.x) == slot_blocks)
     return put_active_partitions(args, [&](std::int32_t slot) { return dense_length(args, row_of_slot(args, slot)); });
   zero_counters(args, slot_blocks);
@@ -74,6 +76,7 @@ __global__ void __launch_bounds__(kThreads) plan_xqa_dense_kernel(const PlanXqaA
 }
 
 __global__ void __launch_bounds__(kThreads) plan_xqa_longest_kernel(const PlanXqaArgs args) {
+  device::wait_for_previous();
   put_active_partitions(args, [&](std::int32_t slot) { return args.lengths[slot]; });
 }
 
@@ -121,6 +124,7 @@ __device__ std::int32_t put_keys(const PlanXqaArgs& args, std::int32_t slot, std
 
 /// `token_bits` as token_block_bits gives them: so few bits are sorted.
 __global__ void __launch_bounds__(kSortThreads) plan_xqa_kernel(const PlanXqaArgs args, int token_bits) {
+  device::wait_for_previous();
   zero_counters(args, gridDim.x);
   const auto slot = static_cast<std::int32_t>(blockIdx.x);
   const std::int32_t row = row_of_slot(args, slot);
@@ -137,23 +141,31 @@ void assert_shape([[maybe_unused]] const PlanXqaArgs& args) {
   assert(args.counters_zeroed >= 0 && args.counters_zeroed <= std::int64_t{args.slots} * args.heads);
 }
 
-}  // namespace
-
-void plan_xqa_launch(const PlanXqaArgs& args, void* stream) {
+/// The second kernel starts as the first does: both wait.
+void launch_at(const PlanXqaArgs& args, KernelPlace place) {
   assert_pool_shape(args.pool);
   assert_shape(args);
-  const auto on = static_cast<cudaStream_t>(stream);
   const bool wants_longest = args.active_partitions != nullptr;
   if (args.keys == nullptr) {
     const std::int32_t slot_blocks = (args.slots + kThreads - 1) / kThreads;
     const auto grid = static_cast<unsigned>(slot_blocks + (wants_longest ? 1 : 0));
-    plan_xqa_dense_kernel<<<grid, kThreads, 0, on>>>(args, slot_blocks);
+    launch_kernel(plan_xqa_dense_kernel, grid, kThreads, 0, place, args, slot_blocks);
     return;
   }
   assert_microblocks(args.pool);
   const int token_bits = device::token_block_bits(args.batch, args.pool);
-  plan_xqa_kernel<<<static_cast<unsigned>(args.slots), kSortThreads, 0, on>>>(args, token_bits);
-  if (wants_longest) plan_xqa_longest_kernel<<<1, kThreads, 0, on>>>(args);
+  launch_kernel(plan_xqa_kernel, static_cast<unsigned>(args.slots), kSortThreads, 0, place, args, token_bits);
+  if (wants_longest) launch_kernel(plan_xqa_longest_kernel, 1, kThreads, 0, place, args);
+}
+
+}  // namespace
+
+void plan_xqa_launch(const PlanXqaArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void plan_xqa_launch_early(const PlanXqaArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

@@ -12,6 +12,7 @@ Contract rms_norm_contract(const RmsNormArgs& args) {
   assert(args.bucket > 0 && args.width > 0 && args.eps >= 0);
   const auto all = elements(args.bucket, args.width);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {read_activation(args.x, all, args.dtype),
                        read_weights(args.weight, elements(args.width), args.dtype),
                        read_input(args.rows, 1, Dtype::i32), write_activation(args.out, all, args.dtype)};
@@ -23,7 +24,10 @@ Contract rms_norm_contract(const RmsNormArgs& args) {
 
 }  // namespace
 
-const Op<RmsNormArgs> rms_norm = {
-    .name = "rms_norm", .contract = rms_norm_contract, .host = rms_norm_host, .launch = rms_norm_launch};
+const Op<RmsNormArgs> rms_norm = {.name = "rms_norm",
+                                  .contract = rms_norm_contract,
+                                  .host = rms_norm_host,
+                                  .launch = rms_norm_launch,
+                                  .launch_early = rms_norm_launch_early};
 
 }  // namespace refrain

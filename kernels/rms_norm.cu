@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/round.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
@@ -69,6 +70,7 @@ __device__ void zero(const RmsNormArgs& args, std::int64_t row, std::int32_t fir
 
 template <int V>
 __global__ void __launch_bounds__(kMaxThreads) rms_norm_kernel(const RmsNormArgs args) {
+  device::wait_for_previous();
   const std::int64_t row = std::int64_t{blockIdx.x} * args.width;
   const auto first = static_cast<std::int32_t>(threadIdx.x) * V, step = static_cast<std::int32_t>(blockDim.x) * V;
   if (static_cast<std::int32_t>(blockIdx.x) >= clamp_rows(*args.rows, args.bucket))
@@ -91,20 +93,27 @@ __global__ void __launch_bounds__(kMaxThreads) rms_norm_kernel(const RmsNormArgs
 }
 
 template <int V>
-void launch(const RmsNormArgs& args, cudaStream_t stream) {
+void launch(const RmsNormArgs& args, KernelPlace place) {
   const std::int32_t chunks = args.width / V;
   const std::int32_t threads = chunks < kMaxThreads ? (chunks + 31) / 32 * 32 : kMaxThreads;
-  rms_norm_kernel<V><<<static_cast<unsigned>(args.bucket), static_cast<unsigned>(threads), 0, stream>>>(args);
+  launch_kernel(rms_norm_kernel<V>, static_cast<unsigned>(args.bucket), static_cast<unsigned>(threads), 0, place, args);
+}
+
+void launch_at(const RmsNormArgs& args, KernelPlace place) {
+  assert_half(args.dtype);
+  assert(args.bucket > 0 && args.width > 0 && args.eps >= 0);
+  const bool vector = args.width % 8 == 0 && device::aligned16(args.x, args.weight, args.residual, args.out);
+  vector ? launch<8>(args, place) : launch<1>(args, place);
 }
 
 }  // namespace
 
 void rms_norm_launch(const RmsNormArgs& args, void* stream) {
-  assert_half(args.dtype);
-  assert(args.bucket > 0 && args.width > 0 && args.eps >= 0);
-  const auto on = static_cast<cudaStream_t>(stream);
-  const bool vector = args.width % 8 == 0 && device::aligned16(args.x, args.weight, args.residual, args.out);
-  vector ? launch<8>(args, on) : launch<1>(args, on);
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void rms_norm_launch_early(const RmsNormArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

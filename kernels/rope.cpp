@@ -17,6 +17,7 @@ Contract rope_contract(const RopeArgs& args) {
   assert(args.rotary_dim > 0 && args.rotary_dim % 2 == 0 && args.rotary_dim <= args.dim && args.rotary_dim <= 1024);
   const auto bucket = elements(args.bucket);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {rotate(args.q, bucket * elements(args.heads, args.dim), args.dtype),
                        rotate(args.k, bucket * elements(args.kv_heads, args.dim), args.dtype),
                        read_input(args.query_pos, bucket, Dtype::i64), read_input(args.rows, 1, Dtype::i32)};
@@ -25,6 +26,10 @@ Contract rope_contract(const RopeArgs& args) {
 
 }  // namespace
 
-const Op<RopeArgs> rope = {.name = "rope", .contract = rope_contract, .host = rope_host, .launch = rope_launch};
+const Op<RopeArgs> rope = {.name = "rope",
+                           .contract = rope_contract,
+                           .host = rope_host,
+                           .launch = rope_launch,
+                           .launch_early = rope_launch_early};
 
 }  // namespace refrain

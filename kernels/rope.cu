@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/rope.hpp"
@@ -46,6 +47,7 @@ __device__ void rotate(void* data, Dtype dtype, std::int64_t first, std::int32_t
 
 template <int V>
 __global__ void __launch_bounds__(kThreads) rope_kernel(const RopeArgs args, double octaves) {
+  device::wait_for_previous();
   __shared__ float2 turns[kMaxPairs];
   const auto row = static_cast<std::int64_t>(blockIdx.x);
   if (row >= clamp_rows(*args.rows, args.bucket)) return;
@@ -63,20 +65,27 @@ __global__ void __launch_bounds__(kThreads) rope_kernel(const RopeArgs args, dou
   }
 }
 
-}  // namespace
-
-void rope_launch(const RopeArgs& args, void* stream) {
+void launch_at(const RopeArgs& args, KernelPlace place) {
   assert_half(args.dtype);
   assert(args.bucket > 0 && args.heads > 0 && args.kv_heads > 0 && args.theta > 0);
   assert(args.rotary_dim > 0 && args.rotary_dim % 2 == 0 && args.rotary_dim <= args.dim);
   assert(args.rotary_dim <= 2 * kMaxPairs);
-  const auto on = static_cast<cudaStream_t>(stream);
   const auto grid = static_cast<unsigned>(args.bucket);
   const double octaves = log2(args.theta) * 2 / args.rotary_dim;
   if (args.rotary_dim % 16 == 0 && args.dim % 8 == 0 && device::aligned16(args.q, args.k))
-    rope_kernel<8><<<grid, kThreads, 0, on>>>(args, octaves);
+    launch_kernel(rope_kernel<8>, grid, kThreads, 0, place, args, octaves);
   else
-    rope_kernel<1><<<grid, kThreads, 0, on>>>(args, octaves);
+    launch_kernel(rope_kernel<1>, grid, kThreads, 0, place, args, octaves);
+}
+
+}  // namespace
+
+void rope_launch(const RopeArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void rope_launch_early(const RopeArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

@@ -12,6 +12,7 @@ Contract silu_mul_contract(const SiluMulArgs& args) {
   assert(args.bucket > 0 && args.width > 0);
   const auto all = elements(args.bucket, args.width);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {read_activation(args.gate_up, 2 * all, args.dtype), read_input(args.rows, 1, Dtype::i32),
                        write_activation(args.out, all, args.dtype)};
   return contract;
@@ -19,7 +20,10 @@ Contract silu_mul_contract(const SiluMulArgs& args) {
 
 }  // namespace
 
-const Op<SiluMulArgs> silu_mul = {
-    .name = "silu_mul", .contract = silu_mul_contract, .host = silu_mul_host, .launch = silu_mul_launch};
+const Op<SiluMulArgs> silu_mul = {.name = "silu_mul",
+                                  .contract = silu_mul_contract,
+                                  .host = silu_mul_host,
+                                  .launch = silu_mul_launch,
+                                  .launch_early = silu_mul_launch_early};
 
 }  // namespace refrain

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/row_count.hpp"
@@ -18,6 +19,7 @@ constexpr std::int32_t kThreads = 256;
 
 template <int V>
 __global__ void __launch_bounds__(kThreads) silu_mul_kernel(const SiluMulArgs args) {
+  device::wait_for_previous();
   const auto row = static_cast<std::int32_t>(blockIdx.x);
   const std::int64_t d = (std::int64_t{blockIdx.y} * kThreads + threadIdx.x) * V;
   if (d >= args.width) return;
@@ -33,19 +35,26 @@ __global__ void __launch_bounds__(kThreads) silu_mul_kernel(const SiluMulArgs ar
 }
 
 template <int V>
-void launch(const SiluMulArgs& args, cudaStream_t stream) {
+void launch(const SiluMulArgs& args, KernelPlace place) {
   const std::int32_t chunks = args.width / V;
   const dim3 grid(static_cast<unsigned>(args.bucket), static_cast<unsigned>((chunks + kThreads - 1) / kThreads));
-  silu_mul_kernel<V><<<grid, kThreads, 0, stream>>>(args);
+  launch_kernel(silu_mul_kernel<V>, grid, kThreads, 0, place, args);
+}
+
+void launch_at(const SiluMulArgs& args, KernelPlace place) {
+  assert_half(args.dtype);
+  assert(args.bucket > 0 && args.width > 0 && args.width <= 65'535 * kThreads);
+  args.width % 8 == 0 && device::aligned16(args.gate_up, args.out) ? launch<8>(args, place) : launch<1>(args, place);
 }
 
 }  // namespace
 
 void silu_mul_launch(const SiluMulArgs& args, void* stream) {
-  assert_half(args.dtype);
-  assert(args.bucket > 0 && args.width > 0 && args.width <= 65'535 * kThreads);
-  const auto on = static_cast<cudaStream_t>(stream);
-  args.width % 8 == 0 && device::aligned16(args.gate_up, args.out) ? launch<8>(args, on) : launch<1>(args, on);
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void silu_mul_launch_early(const SiluMulArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

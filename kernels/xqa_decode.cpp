@@ -24,6 +24,7 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
   const auto slots = elements(args.slots), heads = elements(args.slots, args.heads);
   const auto splits = heads * elements(args.partitions), dim = elements(args.pool.dim);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {
       read_input(args.q, elements(args.batch.bucket, args.heads) * dim, args.q_dtype),
       read_pool(args.pool),
@@ -49,7 +50,10 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
 
 }  // namespace
 
-const Op<XqaDecodeArgs> xqa_decode = {
-    .name = "xqa_decode", .contract = xqa_decode_contract, .host = xqa_decode_host, .launch = xqa_decode_launch};
+const Op<XqaDecodeArgs> xqa_decode = {.name = "xqa_decode",
+                                      .contract = xqa_decode_contract,
+                                      .host = xqa_decode_host,
+                                      .launch = xqa_decode_launch,
+                                      .launch_early = xqa_decode_launch_early};
 
 }  // namespace refrain

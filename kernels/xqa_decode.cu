@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/xqa_block.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
@@ -15,6 +16,7 @@ namespace {
 template <class Shape>
 __global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __grid_constant__ XqaDecodeArgs args) {
   extern __shared__ __align__(1024) char shared[];  // xqa_tile.cuh flips bits below 512 of addresses
+  device::wait_for_previous();
   auto& tail = *reinterpret_cast<typename Shape::Tail*>(shared + Shape::kWarps * Shape::kRingBytes);
   const device::XqaSplit split = device::split_of_block(args);
   const int group = args.heads / args.pool.kv_heads;
@@ -66,29 +68,36 @@ void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
 }
 
 template <device::KvFormat kFormat, int kDim>
-void launch(const XqaDecodeArgs& args, cudaStream_t stream) {
+void launch(const XqaDecodeArgs& args, KernelPlace place) {
   using Shape = device::XqaShape<kFormat, kDim>;
   const auto blocks = static_cast<unsigned>(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads);
   // Not a stream operation, so legal in a capture; should it fail, so does the launch, and the driver reads that.
   cudaFuncSetAttribute(xqa_decode_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes);
-  xqa_decode_kernel<Shape><<<blocks, Shape::kThreads, Shape::kSharedBytes, stream>>>(args);
+  launch_kernel(xqa_decode_kernel<Shape>, blocks, Shape::kThreads, Shape::kSharedBytes, place, args);
 }
 
 template <device::KvFormat kFormat>
-void launch_dim(const XqaDecodeArgs& args, cudaStream_t stream) {
-  if (args.pool.dim == 64) return launch<kFormat, 64>(args, stream);
-  if (args.pool.dim == 128) return launch<kFormat, 128>(args, stream);
-  launch<kFormat, 256>(args, stream);
+void launch_dim(const XqaDecodeArgs& args, KernelPlace place) {
+  if (args.pool.dim == 64) return launch<kFormat, 64>(args, place);
+  if (args.pool.dim == 128) return launch<kFormat, 128>(args, place);
+  launch<kFormat, 256>(args, place);
+}
+
+void launch_at(const XqaDecodeArgs& args, KernelPlace place) {
+  assert_kernel_shape(args);
+  if (args.pool.dtype == Dtype::fp16) return launch_dim<device::KvFormat::fp16>(args, place);
+  if (args.pool.dtype == Dtype::bf16) return launch_dim<device::KvFormat::bf16>(args, place);
+  launch_dim<device::KvFormat::e4m3>(args, place);
 }
 
 }  // namespace
 
 void xqa_decode_launch(const XqaDecodeArgs& args, void* stream) {
-  assert_kernel_shape(args);
-  const auto on = static_cast<cudaStream_t>(stream);
-  if (args.pool.dtype == Dtype::fp16) return launch_dim<device::KvFormat::fp16>(args, on);
-  if (args.pool.dtype == Dtype::bf16) return launch_dim<device::KvFormat::bf16>(args, on);
-  launch_dim<device::KvFormat::e4m3>(args, on);
+  launch_at(args, {static_cast<cudaStream_t>(stream)});
+}
+
+void xqa_decode_launch_early(const XqaDecodeArgs& args, void* stream) {
+  launch_at(args, {static_cast<cudaStream_t>(stream), Start::early});
 }
 
 }  // namespace refrain

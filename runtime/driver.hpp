@@ -37,6 +37,7 @@ struct OpLaunch {
   const char* name = "";
   std::function<void()> host;
   std::function<void(void* stream)> device;  ///< empty in a build without CUDA
+  bool early = false;  ///< it starts while the kernel ahead of it runs: a programmatic edge in a capture
 };
 
 /// One call of the driver's API. In: what `api` needs of the fields. Out: the handle or address it makes.

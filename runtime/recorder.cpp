@@ -87,6 +87,10 @@ void attach(Node& node, const Contract& contract, GraphBuffers& buffers, const G
   }
   node.needs = resolve_claims(contract.needs, buffers);
   node.gives = resolve_claims(contract.gives, buffers);
+  if (node.kind == NodeKind::kernel) {
+    node.waits = contract.waits;
+    node.triggers = contract.triggers;
+  }
 }
 
 }  // namespace
@@ -98,6 +102,7 @@ std::string Recorder::scope_path() const {
 void Recorder::start_capture() {
   marks_.clear();
   capturing_ = true;
+  behind_kernel_ = false;
 }
 
 template <class Enqueue>
@@ -106,6 +111,7 @@ void Recorder::perform(const std::string& op, const Contract& contract, Enqueue 
   const std::size_t number = launches_++;
   if (hook_) hook_(number, op, contract, false);
   const std::vector<std::uint64_t> before = frontier();
+  behind_kernel_ = false;
   enqueue();
   if (hook_) hook_(number, op, contract, true);
   note(op, contract, before);
@@ -113,6 +119,7 @@ void Recorder::perform(const std::string& op, const Contract& contract, Enqueue 
 
 void Recorder::submit(const OpLaunch& op, const Contract& contract) {
   perform(op.name, contract, [&] { check(driver_.launch(op, stream_), op.name); });
+  behind_kernel_ = true;
 }
 
 void Recorder::zero(Address to, std::uint64_t bytes) {
@@ -194,6 +201,7 @@ void Recorder::order(Stream after, Stream before) {
 }
 
 void Recorder::fork(Stream side) {
+  behind_kernel_ = false;
   order(side, stream_);
   forks_.push_back({stream_, side});
   stream_ = side;
@@ -201,6 +209,7 @@ void Recorder::fork(Stream side) {
 
 void Recorder::join() {
   assert(!forks_.empty());
+  behind_kernel_ = false;
   const Fork fork = forks_.back();
   forks_.pop_back();
   stream_ = fork.main;
@@ -223,6 +232,8 @@ Graph Recorder::describe(const Introspection& captured) const {
       graph.nodes[part].op = node.op;
       graph.nodes[part].scope = node.scope;
       graph.nodes[part].has_contract = true;  // the last node of the op carries it
+      graph.nodes[part].waits = node.waits;
+      graph.nodes[part].triggers = node.triggers;
     }
   }
   for (const Entry& entry : ledger_) {

@@ -17,11 +17,12 @@
 
 namespace refrain {
 
-/// The op with its Args, as a driver takes it.
+/// The op with its Args, as a driver takes it. `early` only for an op whose contract waits.
 template <class Args>
-[[nodiscard]] OpLaunch bind_op(const Op<Args>& op, const Args& args) {
-  OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}};
-  if (op.launch != nullptr) bound.device = [&op, args](void* stream) { op.launch(args, stream); };
+[[nodiscard]] OpLaunch bind_op(const Op<Args>& op, const Args& args, bool early = false) {
+  OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}, early};
+  const auto launch = early ? op.launch_early : op.launch;
+  if (launch != nullptr) bound.device = [launch, args](void* stream) { launch(args, stream); };
   return bound;
 }
 
@@ -33,8 +34,13 @@ class Recorder {
   /// Runs or captures one op on the current stream. Throws Error{driver}.
   template <class Args>
   void launch(const Op<Args>& op, const Args& args) {
-    submit(bind_op(op, args), op.contract(args));
+    const Contract contract = op.contract(args);
+    submit(bind_op(op, args, start_early_ && behind_kernel_ && contract.waits), contract);
   }
+
+  /// Programmatic dependent launch: from here on an op that waits on the device (Contract::waits) starts while the op
+  /// ahead of it still runs. Off at first; changes no result.
+  void start_early(bool on) noexcept { start_early_ = on; }
 
   /// Fills with zero bytes: a memset, so a node with a host cost of its own. Ops zero their scratch themselves.
   void zero(Address to, std::uint64_t bytes);
@@ -74,7 +80,7 @@ class Recorder {
   [[nodiscard]] Graph describe(const Introspection& captured) const;
   /// CaptureScope calls these: marks are kept between them, and the ledger of eager facts outside them.
   void start_capture();
-  void stop_capture() noexcept { capturing_ = false; }
+  void stop_capture() noexcept { capturing_ = behind_kernel_ = false; }
 
  private:
   struct Mark {
@@ -106,6 +112,8 @@ class Recorder {
   const BufferRegistry& registry_;
   Stream stream_;
   bool capturing_ = false;
+  bool start_early_ = false;
+  bool behind_kernel_ = false;  // the last thing on the stream is an op's launch, and it alone
   Hook hook_;
   std::size_t launches_ = 0;
   std::vector<std::string> scopes_;

@@ -28,6 +28,7 @@ void check_rf305(const SubjectView& view, Report& report);
 void check_rf306(const SubjectView& view, Report& report);
 void check_rf307(const SubjectView& view, Report& report);
 void check_rf308(const SubjectView& view, Report& report);
+void check_rf309(const SubjectView& view, Report& report);
 void check_rf310(const SubjectView& view, Report& report);
 void check_rf311(const SubjectView& view, Report& report);
 void check_rf401(const SubjectView& view, Report& report);

@@ -114,7 +114,9 @@ Status HostDriver::enqueue(Call& call, HostCapture& capture) {
     if (const Status status = take_memory(call); status != Status::success) return status;
     memory = std::move(blocks_.extract(call.address).mapped().memory);
   }
-  capture.append(stream, node_of(call), work_of(call)).memory = std::move(memory);
+  HostNode& node = capture.append(stream, node_of(call), work_of(call));
+  node.memory = std::move(memory);
+  node.early = call.op != nullptr && call.op->early;
   return Status::success;
 }
 
@@ -307,7 +309,8 @@ Status HostDriver::introspect(GraphHandle handle, Introspection& out) {
   for (const HostNode& node : graph->second.nodes) {
     const auto id = static_cast<NodeId>(out.graph.nodes.size());
     for (const std::uint64_t before : node.dependencies)
-      out.graph.edges.push_back({static_cast<NodeId>(before - 1), id, EdgeKind::full});
+      out.graph.edges.push_back(
+          {static_cast<NodeId>(before - 1), id, node.early ? EdgeKind::programmatic : EdgeKind::full});
     out.graph.nodes.push_back(node.node);
     out.handles.push_back(id + 1);
   }

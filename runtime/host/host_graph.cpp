@@ -7,7 +7,7 @@ namespace refrain {
 
 HostNode& HostCapture::append(Stream stream, Node node, std::function<void()> run) {
   std::vector<std::uint64_t>& last = frontier.at(stream.id);
-  graph.nodes.push_back({std::move(node), last, std::move(run), nullptr});
+  graph.nodes.push_back({std::move(node), last, std::move(run), false, nullptr});
   last = {graph.nodes.size()};
   return graph.nodes.back();
 }

@@ -17,6 +17,7 @@ struct HostNode {
   Node node;
   std::vector<std::uint64_t> dependencies;  ///< 1-based places of earlier nodes
   std::function<void()> run;                ///< empty for nodes that do nothing on the host
+  bool early = false;                       ///< its edges are programmatic
   std::shared_ptr<std::byte[]> memory;      ///< of an alloc node; shared, because the graph and each exec of it own it
 };
 

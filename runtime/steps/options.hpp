@@ -29,6 +29,7 @@ struct StepOptions {
   Dtype kv = Dtype::e4m3;
   std::uint64_t seed = 1;
   FaultSet faults;
+  bool pdl = false;  ///< programmatic dependent launch where kernels wait on the device
 
   // Sparse MLA.
   std::int32_t heads = 16, topk = 512;

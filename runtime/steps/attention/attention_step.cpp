@@ -27,6 +27,7 @@ void AttentionStep::prepare(Recorder& recorder) const {
 }
 
 void AttentionStep::record(Recorder& recorder) const {
+  recorder.start_early(options().pdl);
   if (options().step == StepKind::grouped)
     record_grouped_prefill(recorder, buffers_);
   else

@@ -1,0 +1,61 @@
+// Programmatic dependent launch. A kernel that is launched early begins while the one
+// ahead of it on the stream still runs: its blocks take their places and then wait on
+// the device. Invariant: a kernel with an early launcher calls wait_for_previous() in
+// every block before it touches memory or returns, so whatever comes after it comes
+// after all that came before it, through any number of early kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace refrain::device {
+
+/// Until the kernels ahead are done and what they wrote can be read; then lets the kernel behind take its places. Only
+/// then, so that no more than two kernels of a chain are resident at once. Nothing before sm_90, where nothing is
+/// early.
+__device__ inline void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+}  // namespace refrain::device
+
+namespace refrain {
+
+/// Whether a kernel waits for the whole of the one ahead of it, or starts early and waits on the device.
+enum class Start : unsigned char { after, early };
+
+/// Where a kernel goes. Early becomes `after` on a device that can't (before sm_90).
+struct KernelPlace {
+  cudaStream_t stream = nullptr;
+  Start start = Start::after;
+};
+
+[[nodiscard]] inline bool device_starts_early() {
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+}
+
+/// What went wrong stands in the last error, as with <<<>>>.
+template <class... Params, class... Args>
+void launch_kernel(void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t shared_bytes, KernelPlace place,
+                   Args&&... args) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = place.stream;
+  config.attrs = &early;
+  config.numAttrs = place.start == Start::early && device_starts_early() ? 1 : 0;
+  static_cast<void>(cudaLaunchKernelEx(&config, kernel, std::forward<Args>(args)...));
+}
+
+}  // namespace refrain

@@ -1,0 +1,90 @@
+// Programmatic dependent launch: steps whose kernels start early, and wait on the device.
+#include <algorithm>
+
+#include "audit/audit.hpp"
+#include "runtime/run.hpp"
+#include "runtime/session.hpp"
+#include "runtime/verify.hpp"
+#include "tests/catch.hpp"
+#include "tests/runtime/test_driver.hpp"
+
+using namespace refrain;
+
+namespace {
+
+RunOptions options_of(StepKind step, bool pdl) {
+  RunOptions options;
+  options.step.step = step;
+  options.step.rows = step == StepKind::mtp_verify ? kByStep : 21;
+  options.step.context = 1500;
+  options.step.kv = Dtype::bf16;
+  options.step.pdl = pdl;
+  return options;
+}
+
+std::size_t programmatic(const Graph& graph) {
+  return static_cast<std::size_t>(std::count_if(graph.edges.begin(), graph.edges.end(),
+                                                [](const Edge& e) { return e.kind == EdgeKind::programmatic; }));
+}
+
+std::size_t errors_of(const Report& report) {
+  return report.count(Severity::error);
+}
+
+}  // namespace
+
+TEST_CASE("pdl: kernels that wait on the device get programmatic edges and the step the same bits") {
+  const auto driver = test::make_test_driver();
+  for (const StepKind step : {StepKind::grouped, StepKind::xqa, StepKind::mtp_verify}) {
+    INFO(to_string(step));
+    const RunResult early = run_step(*driver, options_of(step, true));
+    const RunResult after = run_step(*driver, options_of(step, false));
+    REQUIRE(early.graph);
+    REQUIRE(after.graph);
+    CHECK(programmatic(*after.graph) == 0);
+    // plan_xqa, xqa_decode and merge_partials at the least; its first op has nothing ahead of it.
+    CHECK(programmatic(*early.graph) >= 3);
+    for (const Edge& edge : early.graph->edges) {
+      if (edge.kind != EdgeKind::programmatic) continue;
+      INFO(describe(*early.graph, edge.to));
+      CHECK(early.graph->nodes[edge.to].waits == true);
+      CHECK(early.graph->nodes[edge.from].kind == NodeKind::kernel);
+    }
+    CHECK(errors_of(early.audit) == 0);
+    CHECK(early.audit.was_checked("RF309"));
+    REQUIRE(early.replay);
+    REQUIRE(after.replay);
+    CHECK(early.replay->bit_equal);
+    CHECK(early.replay->output.bytes == after.replay->output.bytes);
+  }
+  CHECK(test::holds_nothing(*driver));
+}
+
+TEST_CASE("pdl: what must not matter does not matter to early kernels either") {
+  const auto driver = test::make_test_driver();
+  StepOptions options = options_of(StepKind::grouped, true).step;
+  options.kv = Dtype::e4m3;
+  options.bucket = 24;
+  const VerifyResult result = verify_step(*driver, options);
+  for (const AxisResult& axis : result.axes) {
+    INFO(axis.name << ' ' << axis.fill);
+    CHECK(axis.finite);
+    CHECK(axis.bit_equal);
+  }
+  CHECK(result.report.count(Severity::error) == 0);
+}
+
+TEST_CASE("pdl: an early kernel without its wait is found in the captured step") {
+  const auto driver = test::make_test_driver();
+  Graph graph = *run_step(*driver, options_of(StepKind::xqa, true)).graph;
+  const auto merge = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                  [](const Node& node) { return node.op == "merge_partials"; });
+  REQUIRE(merge != graph.nodes.end());
+  merge->waits = false;
+  const Report report = audit(Subject{{{"step", {graph}, {}, false}}});
+  REQUIRE(errors_of(report) == 1);
+  const auto found = std::find_if(report.findings().begin(), report.findings().end(),
+                                  [](const Finding& finding) { return finding.severity == Severity::error; });
+  CHECK(found->rule == "RF309");
+  CHECK(found->nodes.back() == static_cast<NodeId>(merge - graph.nodes.begin()));
+}

@@ -12,7 +12,9 @@ namespace refrain {
 namespace {
 
 std::int32_t step_after(std::int32_t size) {
-  return std::max(1, static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(size))) / 8);
+  constexpr std::int32_t kByOne = 6;  // from here on one row of padding is less than a fifth of the bucket
+  const auto eighth = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(size))) / 8;
+  return std::max(size < kByOne ? 1 : 2, eighth);
 }
 
 std::vector<std::int32_t> sizes_up_to(std::int32_t maximum) {

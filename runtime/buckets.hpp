@@ -12,11 +12,12 @@ namespace refrain {
 
 class BucketPolicy {
  public:
-  /// Rows of a decode step. Sizes go up by one to 16, then by an eighth of the power of two below: 16, 18, ... 32, 36,
+  /// Rows of a decode step. Sizes go up by one to 6, by two to 16, then by an eighth of the power of two below: 16, 18,
+  /// ... 32, 36,
   /// ... 64, 72, ...: eight to an octave, multiples of a growing power of two, so that kernels find whole tiles in
-  /// large buckets. `maximum` is the last size, on that list or not. 512 rows take 56 buckets.
+  /// large buckets. `maximum` is the last size, on that list or not. 512 rows take 51 buckets.
   [[nodiscard]] static BucketPolicy decode_rows(std::int32_t maximum);
-  /// Tokens of a prefill chunk, by the same list: 2,048 tokens take 72 buckets.
+  /// Tokens of a prefill chunk, by the same list: 2,048 tokens take 67 buckets.
   [[nodiscard]] static BucketPolicy prefill_tokens(std::int32_t chunk);
   /// Query tokens of a draft verification: 1 + K for every K to `max_drafts`, and nothing is ever padded.
   [[nodiscard]] static BucketPolicy verify_lengths(std::int32_t max_drafts);

@@ -16,7 +16,9 @@ void assert_shape([[maybe_unused]] const PlanXqaArgs& args) {
   assert(args.group_rows != 0 || args.slots == args.batch.bucket);
   assert(args.heads > 0 && args.partition_tokens > 0);
   assert((args.selected == nullptr) == (args.keys == nullptr));
-  assert(args.counters_zeroed >= 0 && args.counters_zeroed <= std::int64_t{args.slots} * args.heads);
+  assert(args.counter_sets > 0);
+  assert(args.counters_zeroed >= 0 &&
+         args.counters_zeroed <= std::int64_t{args.counter_sets} * args.slots * args.heads);
 }
 
 Contract plan_xqa_contract(const PlanXqaArgs& args) {

@@ -1,6 +1,7 @@
 // plan_xqa: what xqa_decode reads, decided on the device: which row a slot
 // serves, its sorted microblock keys, how many tokens count, how many partitions
-// are active; and it zeroes the split counters, inside the captured region.
+// are active; and it zeroes the split counters, inside the captured region. One plan
+// serves all layers of a step, for they differ in their pages' contents alone.
 //
 // A slot is a place for one row that is decoded: slot s serves row base + s,
 // base = group_rows ? rows - rows % group_rows : 0 (rows: the real ones).
@@ -35,8 +36,9 @@ struct PlanXqaArgs {
       nullptr;  ///< out [slots]: tokens that count, from *valid* keys; 0 for pad rows and empty slots
   std::int32_t* active_partitions =
       nullptr;                       ///< out [1]: ceil(longest length / partition_tokens); null: not written here
-  std::int32_t* counters = nullptr;  ///< out [slots, heads]: zeroed
-  std::int64_t counters_zeroed = 0;  ///< how many counters are zeroed: slots x heads, fewer only by a named fault
+  std::int32_t counter_sets = 1;     ///< one for each xqa_decode that goes by this plan: a layer each
+  std::int32_t* counters = nullptr;  ///< out [sets, slots, heads]: zeroed
+  std::int64_t counters_zeroed = 0;  ///< how many counters are zeroed: all sets', fewer only by a named fault
 };
 
 /// Every element of every output is written on every launch. Gives `zeroed` over the counters that it zeroes.

@@ -17,8 +17,9 @@ Contract sample_contract(const SampleArgs& args) {
                        read_input(args.temperature, bucket, Dtype::fp32),
                        read_input(args.top_k, bucket, Dtype::i32),
                        read_input(args.top_p, bucket, Dtype::fp32),
-                       read_input(args.seed, 2, Dtype::i64),
+                       read_input(args.seeds, 2 * bucket, Dtype::i64),
                        touch(args.tokens, bucket, Mode::write, Role::output, Dtype::i32)};
+  if (args.wanted != nullptr) contract.accesses.push_back(read_input(args.wanted, bucket, Dtype::i32));
   return contract;
 }
 

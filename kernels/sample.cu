@@ -62,6 +62,7 @@ template <class Row>
 [[nodiscard]] __device__ std::int32_t sample_row(const SampleArgs& args, const Row& row, std::int32_t at,
                                                  Scratch& scratch) {
   const float temperature = args.temperature[at], top_p = args.top_p[at];
+  if (args.wanted != nullptr && args.wanted[at] < 0) return -1;
   if (!(temperature >= 0) || isnan(top_p)) return -1;
   const device::RowScan scan = device::scan_logits(row, scratch.draw);
   if (scan.bad) return -1;
@@ -73,7 +74,7 @@ template <class Row>
     return device::key_of(logit) >= least ? weight(logit) : 0.0f;
   };
   const float total = device::sum_runs(row.vocab, kept, scratch.draw);
-  return device::draw(row.vocab, kept, total, sample_uniform(args.seed[0], args.seed[1], at), scratch.draw);
+  return device::draw(row.vocab, kept, total, sample_uniform(args.seeds[2 * at], args.seeds[2 * at + 1]), scratch.draw);
 }
 
 template <Dtype kDtype, bool kVector>

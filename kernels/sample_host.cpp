@@ -64,11 +64,13 @@ class Row {
 
 std::int32_t sample_row(const SampleArgs& args, std::int32_t at) {
   const float temperature = args.temperature[at], top_p = args.top_p[at];
+  if (args.wanted != nullptr && args.wanted[at] < 0) return -1;
   if (!(temperature >= 0) || std::isnan(top_p)) return -1;
   const HostLogits logits(args.logits, args.dtype, at, args.vocab);
   if (logits.argmax < 0 || temperature == 0) return logits.argmax;
   const Row row(logits, temperature);
-  return row.draw(row.least_kept(args.top_k[at], top_p), sample_uniform(args.seed[0], args.seed[1], at));
+  const std::uint64_t* seed = args.seeds + std::int64_t{2} * at;
+  return row.draw(row.least_kept(args.top_k[at], top_p), sample_uniform(seed[0], seed[1]));
 }
 
 }  // namespace

@@ -37,12 +37,12 @@ JudgedCapture::JudgedCapture(const CaptureBench& bench, const StepRecorder& step
 }
 
 void JudgedCapture::capture(const StepRecorder& steps, const StepKey& key, CaptureMode mode) {
-  const ProfilerRange phase(driver_, to_string(phase_of(key.step)));
+  const ProfilerRange phase(driver_, to_string(key.phase));
   const ProfilerRange bucket(driver_, "bucket", static_cast<std::uint64_t>(key.rows));
   CaptureScope scope(recorder_, mode);
   steps.record(recorder_, key);
   CaptureInfo info;
-  info.phase = to_string(phase_of(key.step));
+  info.phase = to_string(key.phase);
   info.bucket = to_string(key);
   captured_.emplace(scope.finish(bucket_name(key), std::move(info)));
 }

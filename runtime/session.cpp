@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/first_violation.hpp"
-#include "runtime/step_key.hpp"
+#include "runtime/steps/key_of.hpp"
 
 namespace refrain {
 namespace {

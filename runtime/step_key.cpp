@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <functional>
 #include <tuple>
 
 namespace refrain {
@@ -65,18 +66,9 @@ const char* to_string(Phase phase) noexcept {
   return "?";
 }
 
-Phase phase_of(StepKind step) noexcept {
-  switch (step) {
-    case StepKind::grouped:
-    case StepKind::mla_prefill: return Phase::prefill;
-    case StepKind::mtp_verify: return Phase::verify;
-    default: return Phase::decode;
-  }
-}
-
 bool StepKey::same_shape(const StepKey& other) const {
   const auto shape = [](const StepKey& k) {
-    return std::tie(k.step, k.rows, k.query_length, k.requests, k.table_width, k.page_size, k.kv, k.q, k.heads,
+    return std::tie(k.phase, k.step, k.rows, k.query_length, k.requests, k.table_width, k.page_size, k.kv, k.q, k.heads,
                     k.kv_heads, k.dim, k.partitions, k.topk, k.record, k.sinks, k.draft_rule);
   };
   return shape(*this) == shape(other);
@@ -90,11 +82,12 @@ std::size_t StepKeyHash::operator()(const StepKey& k) const noexcept {
   mix.add(k.kv_heads, k.dim);
   mix.add(k.partitions, k.topk);
   std::uint64_t words = 0;
-  for (const auto field : {static_cast<std::uint64_t>(k.step), static_cast<std::uint64_t>(k.kv),
+  for (const auto field : {static_cast<std::uint64_t>(k.phase), static_cast<std::uint64_t>(k.kv),
                            static_cast<std::uint64_t>(k.q), static_cast<std::uint64_t>(k.record),
                            static_cast<std::uint64_t>(k.sinks), static_cast<std::uint64_t>(k.draft_rule)})
     words = words << 8 | field;
   mix.add(words);
+  mix.add(std::hash<std::string>{}(k.step));
   mix.add(k.leases.size());
   for (const std::uint64_t lease : k.leases) mix.add(lease);
   for (const Address scale : k.scales) mix.add(scale);
@@ -102,7 +95,7 @@ std::size_t StepKeyHash::operator()(const StepKey& k) const noexcept {
 }
 
 std::string bucket_name(const StepKey& k) {
-  std::string name = fmt::format("{} rows={}", to_string(phase_of(k.step)), k.rows);
+  std::string name = fmt::format("{} rows={}", to_string(k.phase), k.rows);
   if (k.query_length != 1) name += fmt::format(" q={}", k.query_length);
   return name;
 }
@@ -111,9 +104,9 @@ std::string to_string(const StepKey& k) {
   return fmt::format(
       "{} rows={} q={} step={} requests={} table={} page={} kv={} query={} heads={}/{} dim={} splits={} topk={} "
       "record={} sinks={} drafts={} leases={} scales={}",
-      to_string(phase_of(k.step)), k.rows, k.query_length, to_string(k.step), k.requests, k.table_width, k.page_size,
-      to_string(k.kv), to_string(k.q), k.heads, k.kv_heads, k.dim, k.partitions, k.topk, name_of(k.record),
-      k.sinks ? "yes" : "no", name_of(k.draft_rule), ranges(k.leases), addresses(k.scales));
+      to_string(k.phase), k.rows, k.query_length, k.step, k.requests, k.table_width, k.page_size, to_string(k.kv),
+      to_string(k.q), k.heads, k.kv_heads, k.dim, k.partitions, k.topk, name_of(k.record), k.sinks ? "yes" : "no",
+      name_of(k.draft_rule), ranges(k.leases), addresses(k.scales));
 }
 
 }  // namespace refrain

@@ -13,16 +13,15 @@
 #include "graphs/contract.hpp"
 #include "kernels/mla_pool_view.hpp"
 #include "kernels/verify_draft.hpp"
-#include "runtime/steps/faults.hpp"
 
 namespace refrain {
 
 enum class Phase : std::uint8_t { prefill, decode, verify };
 [[nodiscard]] const char* to_string(Phase) noexcept;
-[[nodiscard]] Phase phase_of(StepKind step) noexcept;
 
 struct StepKey {
-  StepKind step = StepKind::xqa;
+  Phase phase = Phase::decode;
+  std::string step;               ///< what is recorded, by name: `xqa_decode`, `llama`
   std::int32_t rows = 1;          ///< of the bucket, pads included
   std::int32_t query_length = 1;  ///< query tokens a request: 1 + K in a draft verification
   std::int32_t requests = 1;      ///< rows of the page table

@@ -6,7 +6,7 @@
 
 #include "graphs/error.hpp"
 #include "runtime/bucket_check.hpp"
-#include "runtime/step_key.hpp"
+#include "runtime/steps/key_of.hpp"
 
 namespace refrain {
 namespace {

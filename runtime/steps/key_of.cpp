@@ -27,10 +27,20 @@ void put_mla(const StepOptions& o, StepKey& key) {
 
 }  // namespace
 
+Phase phase_of(StepKind step) noexcept {
+  switch (step) {
+    case StepKind::grouped:
+    case StepKind::mla_prefill: return Phase::prefill;
+    case StepKind::mtp_verify: return Phase::verify;
+    default: return Phase::decode;
+  }
+}
+
 StepKey key_of(const Step& step, const BufferRegistry& registry) {
   const StepOptions& o = step.options();
   StepKey key;
-  key.step = o.step;
+  key.phase = phase_of(o.step);
+  key.step = to_string(o.step);
   key.rows = o.bucket_rows();
   key.requests = o.requests;
   key.page_size = o.page_size;

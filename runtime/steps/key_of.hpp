@@ -7,6 +7,8 @@
 
 namespace refrain {
 
+[[nodiscard]] Phase phase_of(StepKind step) noexcept;
+
 /// `registry` is the one that the step's leases are in: every buffer that lives there now counts as one that the graph
 /// may name, and its weights as scales.
 [[nodiscard]] StepKey key_of(const Step& step, const BufferRegistry& registry);

@@ -37,7 +37,7 @@ ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args) {
 }
 
 SampleArgs on_device(const DeviceCopy& copy, SampleArgs args) {
-  move(copy, args.logits, args.rows, args.temperature, args.top_k, args.top_p, args.seed, args.tokens);
+  move(copy, args.logits, args.rows, args.temperature, args.top_k, args.top_p, args.seeds, args.wanted, args.tokens);
   return args;
 }
 

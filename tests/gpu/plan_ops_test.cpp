@@ -79,6 +79,8 @@ void require_xqa_plan(Scene& scene, bool dense, std::int32_t group_rows) {
   run.plan.counters_zeroed = 0;
   run.plan.active_partitions = nullptr;
   require_as_twin(plan_xqa, run.plan, scene.memory);
+  XqaRun layers(scene, {.dense = dense, .group_rows = group_rows, .partition_tokens = 96, .counter_sets = 3});
+  require_as_twin(plan_xqa, layers.plan, scene.memory);
 }
 
 }  // namespace

@@ -21,14 +21,16 @@ struct SampleScene {
     temperature = memory.take<float>(bucket);
     top_k = memory.take<std::int32_t>(bucket);
     top_p = memory.take<float>(bucket);
-    seed = memory.take<std::uint64_t>(2);
+    seeds = memory.take<std::uint64_t>(std::int64_t{2} * bucket);
+    wanted = memory.take<std::int32_t>(bucket);
     *rows = real;
     args = {.logits = logits,
             .rows = rows,
             .temperature = temperature,
             .top_k = top_k,
             .top_p = top_p,
-            .seed = seed,
+            .seeds = seeds,
+            .wanted = wanted,
             .dtype = dtype,
             .bucket = bucket,
             .vocab = vocab,
@@ -38,8 +40,8 @@ struct SampleScene {
   Memory memory;
   std::byte* logits;
   float *temperature, *top_p;
-  std::int32_t* top_k;
-  std::uint64_t* seed;
+  std::int32_t *top_k, *wanted;
+  std::uint64_t* seeds;
   SampleArgs args;
 };
 
@@ -102,14 +104,14 @@ void require_row(const SampleScene& scene, std::int32_t row) {
   const float temperature = scene.temperature[row], top_p = scene.top_p[row];
   CAPTURE(row, temperature, scene.top_k[row], top_p);
   const std::int32_t token = args.tokens[row];
-  const std::int32_t largest = row < *args.rows && temperature >= 0 && !std::isnan(top_p)
+  const std::int32_t largest = row < *args.rows && scene.wanted[row] >= 0 && temperature >= 0 && !std::isnan(top_p)
                                    ? right_argmax(args.logits, args.dtype, row, args.vocab)
                                    : -1;
   if (largest < 0 || temperature == 0) {
     REQUIRE(token == largest);
     return;
   }
-  const double u = sample_uniform(scene.seed[0], scene.seed[1], row);
+  const double u = sample_uniform(scene.seeds[2 * row], scene.seeds[2 * row + 1]);
   INFO("token " << token << ", u " << u);
   REQUIRE(SampleOracle(scene, row).fits(token, u));
 }
@@ -127,12 +129,13 @@ void sample_cases(const RunOp<SampleArgs>& run) {
       CAPTURE(vocab);
       const std::int32_t real = vocab > 10'000 ? 60 : 200, counts[] = {0, -3, 1, 2, 5, 50, vocab, vocab + 7};
       SampleScene scene(dtype, real, 3, vocab);
-      scene.seed[0] = rng(), scene.seed[1] = rng();
       for (std::int32_t row = 0; row < real + 2; ++row) {  // two of the pad rows are plausible
         fill_logits(scene.logits, dtype, row, vocab, rng);
         scene.temperature[row] = temperatures[rng() % std::size(temperatures)];
         scene.top_k[row] = counts[rng() % std::size(counts)];
         scene.top_p[row] = shares[rng() % std::size(shares)];
+        scene.seeds[2 * row] = rng(), scene.seeds[2 * row + 1] = rng();
+        scene.wanted[row] = rng() % 8 == 0 ? -1 - static_cast<std::int32_t>(rng() % 3) : row;
       }
       run(scene.args, scene.memory);
       for (std::int32_t row = 0; row < real + 3; ++row) require_row(scene, row);
@@ -157,7 +160,9 @@ void sample_draws(const RunOp<SampleArgs>& run) {
   for (const auto& [temperature, top_k, top_p, kept] : settings) {
     CAPTURE(temperature, top_k, top_p);
     SampleScene scene(Dtype::fp32, kRows, 0, kVocab);
-    scene.seed[0] = 11, scene.seed[1] = 12;
+    for (std::int32_t row = 0; row < kRows; ++row)
+      scene.seeds[2 * row] = 11, scene.seeds[2 * row + 1] = static_cast<std::uint64_t>(row);
+    scene.args.wanted = nullptr;
     std::fill_n(scene.temperature, kRows, temperature);
     std::fill_n(scene.top_k, kRows, top_k);
     std::fill_n(scene.top_p, kRows, top_p);

@@ -55,34 +55,45 @@ TEST_CASE("sample: the draws see a temperature that is not applied", "[!shouldfa
 
 TEST_CASE("sample: the cases see draws of another offset", "[!shouldfail]") {
   sample_cases([](SampleArgs args, Memory&) {
-    const std::uint64_t seed[2] = {args.seed[0], args.seed[1] + 1};
-    args.seed = seed;
+    std::vector<std::uint64_t> seeds(args.seeds, args.seeds + std::ptrdiff_t{2} * args.bucket);
+    for (std::size_t row = 0; row < seeds.size() / 2; ++row) ++seeds[2 * row + 1];
+    args.seeds = seeds.data();
     sample.host(args);
   });
 }
 
-TEST_CASE("sample: a seed and an offset repeat their tokens and rows draw apart") {
+TEST_CASE("sample: the cases see a row sampled that is not wanted", "[!shouldfail]") {
+  sample_cases([](SampleArgs args, Memory&) {
+    args.wanted = nullptr;
+    sample.host(args);
+  });
+}
+
+TEST_CASE("sample: a seed and an offset give one token in every row and others give others") {
   constexpr std::int32_t kRows = 1000;
   const std::vector<float> logits(kRows * 64, 0.0f), temperature(kRows, 1.0f), top_p(kRows, 1.0f);
   const std::vector<std::int32_t> top_k(kRows, 0);
   const std::int32_t rows = kRows;
-  const auto run = [&](std::uint64_t offset) {
-    const std::uint64_t seed[2] = {3, offset};
+  // Row i has the pair of number (i + shift) modulo the rows: the batch is turned round by `shift` rows.
+  const auto run = [&](std::uint64_t seed, std::size_t shift) {
+    std::vector<std::uint64_t> seeds;
+    for (std::size_t row = 0; row < kRows; ++row) seeds.insert(seeds.end(), {seed, (row + shift) % kRows});
     std::vector<std::int32_t> tokens(kRows);
     sample.host({.logits = logits.data(),
                  .rows = &rows,
                  .temperature = temperature.data(),
                  .top_k = top_k.data(),
                  .top_p = top_p.data(),
-                 .seed = seed,
+                 .seeds = seeds.data(),
                  .bucket = kRows,
                  .vocab = 64,
                  .tokens = tokens.data()});
     return tokens;
   };
-  const auto first = run(1), again = run(1), other = run(2);
-  CHECK((first == again));
-  int same_row = 0, same_next = 0;
+  const auto first = run(1, 0), turned = run(1, 17), other = run(2, 0);
+  int same_row = 0, same_next = 0, moved = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) moved += turned[i] != first[(i + 17) % kRows];
+  CHECK(moved == 0);
   for (std::size_t i = 0; i + 1 < first.size(); ++i) {
     same_row += first[i] == other[i];
     same_next += first[i] == first[i + 1];

@@ -206,8 +206,9 @@ XqaRun::XqaRun(Scene& s, const Options& options) {
           .slot_rows = m.take<std::int32_t>(slots),
           .lengths = m.take<std::int32_t>(slots),
           .active_partitions = m.take<std::int32_t>(1),
-          .counters = m.take<std::int32_t>(slot_heads),
-          .counters_zeroed = slot_heads};
+          .counter_sets = options.counter_sets,
+          .counters = m.take<std::int32_t>(options.counter_sets * slot_heads),
+          .counters_zeroed = options.counter_sets * slot_heads};
   decode = {.q = s.q,
             .q_dtype = s.shape.q_dtype,
             .pool = s.pool,

@@ -86,6 +86,7 @@ struct XqaRun {
   struct Options {
     bool dense = false;
     std::int32_t group_rows = 0, partition_tokens = 256, partitions = 9;
+    std::int32_t counter_sets = 1;  ///< decode and merge go by the first
     Dtype partial_dtype = Dtype::fp32;
   };
   XqaRun(Scene& scene, const Options& options);

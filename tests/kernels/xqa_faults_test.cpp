@@ -114,6 +114,9 @@ TEST_CASE("xqa: the contracts hand the counters on: zeroed by the planner, neede
   CHECK(plan_xqa.contract(run.plan).gives[0].range == ByteRange{0, 5 * 4});
   run.plan.counters_zeroed = 0;
   CHECK(plan_xqa.contract(run.plan).gives.empty());
+  run.plan.counter_sets = 4;
+  run.plan.counters_zeroed = 4 * 2 * 6;
+  CHECK(plan_xqa.contract(run.plan).gives[0].range == ByteRange{0, 4 * 2 * 6 * 4});
 }
 
 TEST_CASE("xqa: fp16 partials are right for an fp16 cache and lose an E4M3 sum that fp32 keeps") {

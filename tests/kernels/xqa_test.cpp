@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/kernels/check_writes.hpp"
 #include "tests/kernels/xqa_route.hpp"
 
 using namespace refrain;
@@ -100,6 +101,40 @@ TEST_CASE("xqa: with groups of 8 the slots serve the rows behind the last whole 
       if (row < base || row >= rows) REQUIRE(static_cast<const std::uint16_t*>(run.merge.out)[i] == 0x7F7F);
     }
   }
+}
+
+TEST_CASE("xqa: one plan serves as many decodes as it has sets of counters") {
+  const std::uint64_t seed = fresh_seed();
+  INFO("seed " << seed);
+  Rng rng(seed);
+  constexpr std::int32_t kSets = 3;
+  const SceneShape shape = one_row_each({300, 0, 77, 2051}, 16, 2);
+  for (const bool dense : {true, false}) {
+    Scene scene(shape, rng);
+    scene.select(rng);
+    XqaRun run(scene, {.dense = dense, .counter_sets = kSets});
+    run_checked(plan_xqa, run.plan, scene.memory);  // from poison: all sets are zeroed, and no byte past them
+    const std::int32_t set_size = scene.batch.bucket * scene.shape.heads;
+    for (std::int32_t set = 0; set < kSets; ++set) {
+      run.decode.counters = run.plan.counters + set * set_size;
+      run.merge.counters = run.decode.counters;
+      xqa_decode.host(run.decode);
+      merge_partials.host(run.merge);
+      CAPTURE(dense, set);
+      require_right(scene, run, all_rows(scene, dense));
+    }
+  }
+}
+
+TEST_CASE("xqa: a plan that zeroes one set of counters of two leaves the second decode NaN") {
+  Rng rng(fresh_seed());
+  Scene scene(one_row_each({300}, 16), rng);
+  XqaRun run(scene, {.dense = true, .counter_sets = 2});
+  run.plan.counters_zeroed /= 2;
+  run.decode.counters += 6;
+  run.merge.counters += 6;
+  run.run();
+  for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.merge.out, Dtype::fp16, i));
 }
 
 TEST_CASE("plan_xqa: keys are in logical order, tail last, and what is invalid sorts behind it") {

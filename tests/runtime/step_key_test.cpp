@@ -22,7 +22,8 @@ struct Change {
 };
 
 const std::vector<Change> kChanges = {
-    {"step", [](StepKey& k) { k.step = StepKind::grouped; }},
+    {"phase", [](StepKey& k) { k.phase = Phase::prefill; }},
+    {"step", [](StepKey& k) { k.step = "llama"; }},
     {"rows", [](StepKey& k) { k.rows = 26; }},
     {"query_length", [](StepKey& k) { k.query_length = 2; }},
     {"requests", [](StepKey& k) { k.requests = 3; }},
@@ -46,6 +47,7 @@ const std::vector<Change> kChanges = {
 
 StepKey base_key() {
   StepKey key;
+  key.step = "xqa_decode";
   key.rows = 24;
   key.requests = 24;
   key.table_width = 65;
@@ -89,7 +91,8 @@ TEST_CASE("step key: it prints every field with runs of leases as ranges") {
         "decode rows=24 q=1 step=xqa_decode requests=24 table=65 page=32 kv=e4m3 query=fp16 heads=6/1 dim=256 "
         "splits=9 topk=0 record=bf16 sinks=no drafts=greedy leases=3-5,9,21 scales=0x1000,0x1004");
   StepKey verify = base_key();
-  verify.step = StepKind::mtp_verify;
+  verify.phase = Phase::verify;
+  verify.step = "llama";
   verify.query_length = 5;
   CHECK(bucket_name(base_key()) == "decode rows=24");
   CHECK(bucket_name(verify) == "verify rows=24 q=5");

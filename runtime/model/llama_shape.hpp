@@ -1,0 +1,45 @@
+// The numbers of a Llama-shaped decoder with random weights: what its tensors' shapes,
+// its KV pages and its splits follow from. It owns nothing. Whether the kernels take
+// them is said here, once, in words.
+#pragma once
+
+#include "kernels/kv_pool_view.hpp"
+#include "runtime/model/model.hpp"
+
+namespace refrain {
+
+struct LlamaShape {
+  std::int32_t layers = 2, width = 256, heads = 4, kv_heads = 1, dim = 64, ffn = 512, vocab = 1000;
+  std::int32_t page_size = 16;                   ///< tokens
+  Dtype kv = Dtype::fp16;                        ///< fp16, bf16 or e4m3
+  double theta = 10'000;                         ///< of rope
+  std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models
+  std::int32_t partition_tokens = 256;           ///< a split of xqa_decode covers
+  bool allow_e4m3_mtp = false;                   ///< E4M3 KV under a draft is admitted only where somebody says so
+  std::int64_t gemm_workspace_bytes = 32 << 20;  ///< that cuBLASLt may use, a phase; the host driver has no use for it
+
+  /// Of weights and activations: fp16, or bf16 over a bf16 cache.
+  [[nodiscard]] Dtype dtype() const noexcept { return kv == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16; }
+  /// Splits that cover a context of so many tokens.
+  [[nodiscard]] std::int32_t partitions(std::int32_t context) const noexcept {
+    return (context - 1) / partition_tokens + 1;
+  }
+  /// One layer's pool; `data` is null.
+  [[nodiscard]] KvPoolView pool(std::int32_t pages) const noexcept {
+    return {nullptr, pages, page_size, kv_heads, dim, kv};
+  }
+};
+
+/// The largest step of one phase; rows 0: the phase is not served.
+struct PhaseSize {
+  std::int32_t rows = 0;         ///< tokens
+  std::int32_t logits_rows = 0;  ///< of them that go through the head
+};
+[[nodiscard]] PhaseSize size_of(const ServingLimits& limits, Phase phase) noexcept;
+
+/// Why no such model is made, in one line with what would be admitted; empty when it is.
+[[nodiscard]] std::string unfit(const LlamaShape& shape, const ServingLimits& limits);
+/// Why a step of this shape is not admitted, likewise.
+[[nodiscard]] std::string refusal_of(const LlamaShape& shape, const ServingLimits& limits, const StepShape& step);
+
+}  // namespace refrain

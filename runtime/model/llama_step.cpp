@@ -1,0 +1,250 @@
+#include "runtime/model/llama_step.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/embed.hpp"
+#include "kernels/kv_append.hpp"
+#include "kernels/merge_partials.hpp"
+#include "kernels/rms_norm.hpp"
+#include "kernels/rope.hpp"
+#include "kernels/sample.hpp"
+#include "kernels/silu_mul.hpp"
+#include "kernels/verify_draft.hpp"
+#include "kernels/xqa_decode.hpp"
+
+namespace refrain {
+namespace {
+
+constexpr float kEps = 1e-5f;
+
+}  // namespace
+
+std::int32_t LlamaStep::logits_rows() const {
+  return step_.phase == Phase::prefill ? step_.requests : step_.rows;
+}
+
+KvPoolView LlamaStep::pool_of(const LlamaLayer& layer) const {
+  KvPoolView pool = shape_.pool(limits_.pages);
+  pool.data = layer.pool.as<std::byte>();
+  return pool;
+}
+
+std::uint64_t LlamaStep::partial_bytes() const {
+  const std::int64_t splits = std::int64_t{step_.rows} * shape_.heads * shape_.partitions(limits_.context);
+  return static_cast<std::uint64_t>(splits * shape_.dim) * dtype_bytes(Dtype::fp32);
+}
+
+GemmArgs LlamaStep::planned(GemmArgs args) const {
+  if (plans_ == nullptr) return args;
+  args.plan = plans_->plan(args);
+  args.workspace_bytes = gemm_workspace_bytes(*args.plan);
+  if (args.workspace_bytes > 0) args.workspace = x_.gemm_workspace.as<void>();
+  return args;
+}
+
+GemmArgs LlamaStep::linear(const Lease& a, const Lease& w, std::int32_t n, std::int32_t k, const Lease& out) const {
+  return planned({.a = a.as<void>(),
+                  .w = w.as<void>(),
+                  .dtype = shape_.dtype(),
+                  .out_dtype = shape_.dtype(),
+                  .bucket = step_.rows,
+                  .n = n,
+                  .k = k,
+                  .out = out.as<void>()});
+}
+
+GemmArgs LlamaStep::q_gemm(const LlamaLayer& layer) const {
+  return linear(x_.normed, layer.q, shape_.heads * shape_.dim, shape_.width, x_.q);
+}
+
+GemmArgs LlamaStep::kv_gemm(const Lease& w, const Lease& out) const {
+  return linear(x_.normed, w, shape_.kv_heads * shape_.dim, shape_.width, out);
+}
+
+GemmArgs LlamaStep::o_gemm(const LlamaLayer& layer) const {
+  return linear(x_.attended, layer.o, shape_.width, shape_.heads * shape_.dim, x_.branch);
+}
+
+GemmArgs LlamaStep::gate_up_gemm(const LlamaLayer& layer) const {
+  return linear(x_.normed, layer.gate_up, 2 * shape_.ffn, shape_.width, x_.gate_up);
+}
+
+GemmArgs LlamaStep::down_gemm(const LlamaLayer& layer) const {
+  return linear(x_.gated, layer.down, shape_.width, shape_.ffn, x_.branch);
+}
+
+GemmArgs LlamaStep::head_gemm() const {
+  return planned({.a = (step_.phase == Phase::prefill ? x_.sampled : x_.normed).as<void>(),
+                  .w = memory_.head.as<void>(),
+                  .dtype = shape_.dtype(),
+                  .out_dtype = Dtype::fp32,
+                  .bucket = logits_rows(),
+                  .n = shape_.vocab,
+                  .k = shape_.width,
+                  .out = x_.logits.as<void>()});
+}
+
+void LlamaStep::run_gemms_once(Driver& driver, Stream stream) const {
+  const LlamaLayer& layer = memory_.layers.front();
+  // Not through the recorder: what these write is no fact that a replay may rest on.
+  for (const GemmArgs& args :
+       {q_gemm(layer), kv_gemm(layer.k, x_.k), o_gemm(layer), gate_up_gemm(layer), down_gemm(layer), head_gemm()})
+    check(driver.launch(bind_op(gemm, args), stream), gemm.name);
+}
+
+/// Of the residual; but for the first, the branch is added to it before.
+void LlamaStep::norm(Recorder& recorder, const StepPlaces& places, const Lease& weight, bool first) const {
+  recorder.launch(rms_norm, {.x = (first ? x_.residual : x_.branch).as<void>(),
+                             .weight = weight.as<void>(),
+                             .rows = places.batch.rows,
+                             .eps = kEps,
+                             .dtype = shape_.dtype(),
+                             .bucket = step_.rows,
+                             .width = shape_.width,
+                             .residual = first ? nullptr : x_.residual.as<void>(),
+                             .out = x_.normed.as<void>()});
+}
+
+void LlamaStep::plan(Recorder& recorder, const StepPlaces& places) const {
+  recorder.launch(plan_xqa, {.batch = places.batch,
+                             .pool = pool_of(memory_.layers.front()),
+                             .slots = step_.rows,
+                             .heads = shape_.heads,
+                             .partition_tokens = shape_.partition_tokens,
+                             .slot_rows = x_.slot_rows.as<std::int32_t>(),
+                             .lengths = x_.lengths.as<std::int32_t>(),
+                             .active_partitions = x_.active_partitions.as<std::int32_t>(),
+                             .counter_sets = shape_.layers,
+                             .counters = x_.counters.as<std::int32_t>(),
+                             .counters_zeroed = std::int64_t{shape_.layers} * step_.rows * shape_.heads});
+}
+
+void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t number) const {
+  const LlamaLayer& layer = memory_.layers[number];
+  const auto* scales = layer.scales.as<float>();
+  auto* counters = x_.counters.as<std::int32_t>() + static_cast<std::int64_t>(number) * step_.rows * shape_.heads;
+  const std::int32_t partitions = shape_.partitions(limits_.context);
+  recorder.launch(gemm, q_gemm(layer));
+  recorder.launch(gemm, kv_gemm(layer.k, x_.k));
+  recorder.launch(gemm, kv_gemm(layer.v, x_.v));
+  recorder.launch(rope, {.q = x_.q.as<void>(),
+                         .k = x_.k.as<void>(),
+                         .query_pos = places.batch.query_pos,
+                         .rows = places.batch.rows,
+                         .theta = shape_.theta,
+                         .dtype = shape_.dtype(),
+                         .bucket = step_.rows,
+                         .heads = shape_.heads,
+                         .kv_heads = shape_.kv_heads,
+                         .dim = shape_.dim,
+                         .rotary_dim = shape_.dim});
+  recorder.launch(kv_append, {.k = x_.k.as<void>(),
+                              .v = x_.v.as<void>(),
+                              .input_dtype = shape_.dtype(),
+                              .pool = pool_of(layer),
+                              .batch = places.batch,
+                              .k_scale = scales,
+                              .v_scale = scales + 1});
+  recorder.launch(xqa_decode, {.q = x_.q.as<void>(),
+                               .q_dtype = shape_.dtype(),
+                               .pool = pool_of(layer),
+                               .batch = places.batch,
+                               .slot_rows = x_.slot_rows.as<std::int32_t>(),
+                               .lengths = x_.lengths.as<std::int32_t>(),
+                               .active_partitions = x_.active_partitions.as<std::int32_t>(),
+                               .k_scale = scales,
+                               .v_scale = scales + 1,
+                               .softmax_scale = 1.0f / std::sqrt(static_cast<float>(shape_.dim)),
+                               .slots = step_.rows,
+                               .heads = shape_.heads,
+                               .partitions = partitions,
+                               .partition_tokens = shape_.partition_tokens,
+                               .partials = x_.partials.as<void>(),
+                               .partial_lse = x_.partial_lse.as<float>(),
+                               .counters = counters});
+  recorder.launch(merge_partials, {.partials = x_.partials.as<void>(),
+                                   .partial_lse = x_.partial_lse.as<float>(),
+                                   .counters = counters,
+                                   .slot_rows = x_.slot_rows.as<std::int32_t>(),
+                                   .lengths = x_.lengths.as<std::int32_t>(),
+                                   .slots = step_.rows,
+                                   .heads = shape_.heads,
+                                   .partitions = partitions,
+                                   .partition_tokens = shape_.partition_tokens,
+                                   .dim = shape_.dim,
+                                   .bucket = step_.rows,
+                                   .out_dtype = shape_.dtype(),
+                                   .out = x_.attended.as<void>(),
+                                   .lse = x_.attended_lse.as<float>()});
+  recorder.launch(gemm, o_gemm(layer));
+}
+
+void LlamaStep::feed_forward(Recorder& recorder, const StepPlaces& places, const LlamaLayer& layer) const {
+  recorder.launch(gemm, gate_up_gemm(layer));
+  recorder.launch(silu_mul, {.gate_up = x_.gate_up.as<void>(),
+                             .rows = places.batch.rows,
+                             .dtype = shape_.dtype(),
+                             .bucket = step_.rows,
+                             .width = shape_.ffn,
+                             .out = x_.gated.as<void>()});
+  recorder.launch(gemm, down_gemm(layer));
+}
+
+void LlamaStep::choose_tokens(Recorder& recorder, const StepPlaces& places) const {
+  recorder.launch(gemm, head_gemm());
+  if (step_.phase == Phase::verify)
+    return recorder.launch(verify_draft, {.logits = x_.logits.as<float>(),
+                                          .draft_tokens = places.draft_tokens,
+                                          .draft_lengths = places.draft_lengths,
+                                          .real_requests = places.real_requests,
+                                          .requests = step_.requests,
+                                          .drafts = step_.query_length - 1,
+                                          .vocab = shape_.vocab,
+                                          .accepted = places.accepted,
+                                          .tokens = places.next_tokens});
+  recorder.launch(sample, {.logits = x_.logits.as<void>(),
+                           .rows = places.real_requests,
+                           .temperature = places.temperature,
+                           .top_k = places.top_k,
+                           .top_p = places.top_p,
+                           .seeds = places.seeds,
+                           .wanted = step_.phase == Phase::prefill ? places.sample_rows : nullptr,
+                           .bucket = step_.requests,
+                           .vocab = shape_.vocab,
+                           .tokens = places.next_tokens});
+}
+
+void LlamaStep::record(Recorder& recorder, const StepPlaces& places) const {
+  const auto scope = recorder.scope("llama");
+  plan(recorder, places);
+  recorder.launch(embed, {.ids = places.tokens,
+                          .rows = places.batch.rows,
+                          .table = memory_.embedding.as<void>(),
+                          .dtype = shape_.dtype(),
+                          .bucket = step_.rows,
+                          .vocab = shape_.vocab,
+                          .width = shape_.width,
+                          .out = x_.residual.as<void>()});
+  for (std::size_t number = 0; number < memory_.layers.size(); ++number) {
+    const auto layer_scope = recorder.scope(fmt::format("layer {}", number));
+    norm(recorder, places, memory_.layers[number].attention_norm, number == 0);
+    attend(recorder, places, number);
+    norm(recorder, places, memory_.layers[number].ffn_norm, false);
+    feed_forward(recorder, places, memory_.layers[number]);
+  }
+  norm(recorder, places, memory_.final_norm, false);
+  if (step_.phase == Phase::prefill)  // the rows that a token is drawn after; -1 is no row and gives zeros
+    recorder.launch(embed, {.ids = places.sample_rows,
+                            .rows = places.real_requests,
+                            .table = x_.normed.as<void>(),
+                            .dtype = shape_.dtype(),
+                            .bucket = step_.requests,
+                            .vocab = step_.rows,
+                            .width = shape_.width,
+                            .out = x_.sampled.as<void>()});
+  choose_tokens(recorder, places);
+}
+
+}  // namespace refrain

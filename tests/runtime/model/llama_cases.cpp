@@ -55,7 +55,7 @@ double distance(const std::vector<float>& logits, const std::vector<double>& ora
     const double away = std::abs(static_cast<double>(logits[i]) - oracle[i]);
     worst = std::isnan(away) ? std::numeric_limits<double>::infinity() : std::max(worst, away);
   }
-  return worst / (kv == Dtype::fp16 ? 0.02 : 0.12);
+  return worst / (kv == Dtype::fp16 ? 0.015 : 0.09);
 }
 
 std::uint64_t fresh_seed() {

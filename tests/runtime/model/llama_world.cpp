@@ -177,7 +177,7 @@ void LlamaWorld::write_inputs(Placed& at, const StepShape& shape, const std::vec
   Inputs in;
   const std::int32_t width = at.places.batch.pages_per_request, drafts = shape.query_length - 1;
   for (const Feed& feed : feeds) add_feed(in, feed, shape, width, model_->page_size());
-  in.rows = {static_cast<std::int32_t>(in.tokens.size())};
+  in.rows = {counts_pads ? shape.rows : static_cast<std::int32_t>(in.tokens.size())};
   in.real_requests = {static_cast<std::int32_t>(feeds.size())};
   std::size_t next = 0;
   const auto put = [&]<class T>(const std::vector<T>& real, std::int64_t count, T stale) {

@@ -1,6 +1,7 @@
-// How both planners' twins read one row's selection: how much of the cache the
-// row sees, where its complete blocks and its causal tail stand, and which
-// microblock holds a token. It decides nothing about order or categories.
+// How the twins read the batch's tables and one row's selection: how much of the
+// cache the row sees, which page and which microblock hold a token, and where its
+// complete blocks and its causal tail stand. It decides nothing about order or
+// categories.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 namespace refrain {
 
 inline constexpr std::int64_t kNoMicroblock = -1;
+inline constexpr std::int64_t kNoSlot = -1;
 
 [[nodiscard]] inline std::int32_t real_rows(const BatchView& batch) {
   return std::clamp(*batch.rows, 0, batch.bucket);
@@ -24,6 +26,25 @@ inline constexpr std::int64_t kNoMicroblock = -1;
   if (request < 0 || request >= batch.requests) return 0;
   const std::int64_t length = std::max(batch.seq_len[request], 0);
   return std::clamp<std::int64_t>(batch.query_pos[row], -1, length - 1) + 1;
+}
+
+/// Of a KvPoolView or an MlaPoolView: where a request's token (>= 0) stands, page * page_size + token in the page, or
+/// kNoSlot where the table has no page for it. Page 0 is no page of any request.
+template <class Pool>
+[[nodiscard]] std::int64_t slot_of(const BatchView& batch, const Pool& pool, std::int32_t request, std::int64_t token) {
+  if (token / pool.page_size >= batch.pages_per_request) return kNoSlot;
+  const std::int64_t page = batch.page_table[std::int64_t{request} * batch.pages_per_request + token / pool.page_size];
+  return page >= 1 && page < pool.pages ? page * pool.page_size + token % pool.page_size : kNoSlot;
+}
+
+/// The slot that this step appends a row's token to, or kNoSlot: its request does not exist, its position lies outside
+/// the request's length, or the table has no page.
+template <class Pool>
+[[nodiscard]] std::int64_t append_slot(const BatchView& batch, const Pool& pool, std::int32_t row) {
+  const std::int32_t request = batch.token_to_req[row];
+  if (request < 0 || request >= batch.requests) return kNoSlot;
+  const std::int64_t token = batch.query_pos[row];
+  return token >= 0 && token < batch.seq_len[request] ? slot_of(batch, pool, request, token) : kNoSlot;
 }
 
 struct RowSelection {
@@ -52,14 +73,12 @@ struct RowSelection {
 }
 
 /// The microblock that holds `token`, or kNoMicroblock for a token or a page that does not exist.
-/// Page 0 is no page of any request.
 [[nodiscard]] inline std::int64_t microblock_of(const BatchView& batch, const KvPoolView& pool, const RowSelection& s,
                                                 std::int64_t token) {
-  if (token < 0 || token >= s.seq_len || token / pool.page_size >= batch.pages_per_request) return kNoMicroblock;
-  const std::int64_t page =
-      batch.page_table[std::int64_t{s.request} * batch.pages_per_request + token / pool.page_size];
-  if (page < 1 || page >= pool.pages) return kNoMicroblock;
-  return page * pool.page_stride4() + token % pool.page_size / 4;
+  if (token < 0 || token >= s.seq_len) return kNoMicroblock;
+  const std::int64_t slot = slot_of(batch, pool, s.request, token);
+  if (slot == kNoSlot) return kNoMicroblock;
+  return slot / pool.page_size * pool.page_stride4() + slot % pool.page_size / 4;
 }
 
 /// The block's four entries are one whole microblock.

@@ -18,15 +18,11 @@ constexpr std::int32_t kMaxThreads = 256;
 
 /// Element offset of the K run that a row is written to, or -1.
 __device__ std::int64_t target_of_row(const KvAppendArgs& args, std::int32_t row) {
-  if (row >= device::real_rows(args.batch))
-    return args.pad_rows_to_null_block ? args.pool.k_offset(0, row % args.pool.page_size, 0) : -1;
-  const std::int32_t request = args.batch.token_to_req[row];
-  if (request < 0 || request >= args.batch.requests) return -1;
-  const std::int64_t token = args.batch.query_pos[row];
-  if (token < 0 || token >= args.batch.seq_len[request]) return -1;
-  const std::int64_t page = device::page_of(args.batch, args.pool, request, token);
-  if (page < 0) return -1;
-  return args.pool.k_offset(page, static_cast<std::int32_t>(token % args.pool.page_size), 0);
+  const bool pad = row >= device::real_rows(args.batch);
+  if (pad && !args.pad_rows_to_null_block) return -1;
+  const std::int64_t slot = pad ? row % args.pool.page_size : device::append_slot(args.batch, args.pool, row);
+  if (slot == device::kNone) return -1;
+  return args.pool.k_offset(slot / args.pool.page_size, static_cast<std::int32_t>(slot % args.pool.page_size), 0);
 }
 
 template <int V>

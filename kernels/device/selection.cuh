@@ -26,12 +26,32 @@ inline constexpr std::int64_t kNone = -1;
   return min(position, std::int64_t{max(batch.seq_len[request], 0)} - 1) + 1;
 }
 
-/// The page of a request's token (>= 0), or kNone where the table has none. Page 0 is no page of any request.
-[[nodiscard]] __device__ inline std::int64_t page_of(const BatchView& batch, const KvPoolView& pool,
-                                                     std::int32_t request, std::int64_t token) {
+/// Of a KvPoolView or an MlaPoolView: the page of a request's token (>= 0), or kNone where the table has none. Page 0
+/// is no page of any request.
+template <class Pool>
+[[nodiscard]] __device__ std::int64_t page_of(const BatchView& batch, const Pool& pool, std::int32_t request,
+                                              std::int64_t token) {
   if (token / pool.page_size >= batch.pages_per_request) return kNone;
   const std::int64_t page = batch.page_table[std::int64_t{request} * batch.pages_per_request + token / pool.page_size];
   return page >= 1 && page < pool.pages ? page : kNone;
+}
+
+/// Where the token stands, page * page_size + token in the page, or kNone.
+template <class Pool>
+[[nodiscard]] __device__ std::int64_t slot_of(const BatchView& batch, const Pool& pool, std::int32_t request,
+                                              std::int64_t token) {
+  const std::int64_t page = page_of(batch, pool, request, token);
+  return page == kNone ? kNone : page * pool.page_size + token % pool.page_size;
+}
+
+/// The slot that this step appends a row's token to, or kNone: its request does not exist, its position lies outside
+/// the request's length, or the table has no page.
+template <class Pool>
+[[nodiscard]] __device__ std::int64_t append_slot(const BatchView& batch, const Pool& pool, std::int32_t row) {
+  const std::int32_t request = batch.token_to_req[row];
+  if (request < 0 || request >= batch.requests) return kNone;
+  const std::int64_t token = batch.query_pos[row];
+  return token >= 0 && token < batch.seq_len[request] ? slot_of(batch, pool, request, token) : kNone;
 }
 
 /// Without initialisers, so that it may stand in shared memory; RowSelection{} is a selection without entries.

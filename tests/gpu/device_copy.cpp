@@ -96,6 +96,26 @@ KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args) {
   return args;
 }
 
+MlaAppendArgs on_device(const DeviceCopy& copy, MlaAppendArgs args) {
+  move(copy, args.latent);
+  move(copy, args.pool.data);
+  args.batch = on_device(copy, args.batch);
+  return args;
+}
+
+SelectRecentArgs on_device(const DeviceCopy& copy, SelectRecentArgs args) {
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.selected);
+  return args;
+}
+
+SelectSlotsArgs on_device(const DeviceCopy& copy, SelectSlotsArgs args) {
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.indices);
+  move(copy, args.lengths);
+  return args;
+}
+
 PlanGroupedArgs on_device(const DeviceCopy& copy, PlanGroupedArgs args) {
   args.pool = on_device(copy, args.pool);
   args.batch = on_device(copy, args.batch);

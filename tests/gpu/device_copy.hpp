@@ -13,10 +13,12 @@
 #include "kernels/kv_append.hpp"
 #include "kernels/merge_mla.hpp"
 #include "kernels/merge_partials.hpp"
+#include "kernels/mla_append.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/page_split.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
+#include "kernels/select_recent.hpp"
 #include "kernels/sparse_mla.hpp"
 #include "kernels/verify_draft.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -60,6 +62,9 @@ class DeviceCopy {
 [[nodiscard]] BatchView on_device(const DeviceCopy& copy, BatchView batch);
 [[nodiscard]] KvPoolView on_device(const DeviceCopy& copy, KvPoolView pool);
 [[nodiscard]] KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args);
+[[nodiscard]] MlaAppendArgs on_device(const DeviceCopy& copy, MlaAppendArgs args);
+[[nodiscard]] SelectRecentArgs on_device(const DeviceCopy& copy, SelectRecentArgs args);
+[[nodiscard]] SelectSlotsArgs on_device(const DeviceCopy& copy, SelectSlotsArgs args);
 [[nodiscard]] PlanGroupedArgs on_device(const DeviceCopy& copy, PlanGroupedArgs args);
 [[nodiscard]] PadFixArgs on_device(const DeviceCopy& copy, PadFixArgs args);
 [[nodiscard]] PageSplitArgs on_device(const DeviceCopy& copy, PageSplitArgs args);

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "kernels/mla_oracle.hpp"
-#include "runtime/steps/mla/encode.hpp"
+#include "kernels/mla_encode.hpp"
 #include "runtime/steps/mla/inputs.hpp"
 #include "tests/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "kernels/codec.hpp"
-#include "runtime/steps/mla/encode.hpp"
+#include "kernels/mla_encode.hpp"
 
 namespace refrain {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/steps/mla/encode.hpp"
+#include "kernels/mla_encode.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -23,7 +23,8 @@ void store_codes(std::byte* to, std::span<const float> values, float scale) {
 
 float scale_of(std::span<const float> values) {
   float largest = 0;
-  for (const float value : values) largest = std::max(largest, std::fabs(value));
+  for (const float value : values)
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   return largest == 0 ? 1.0f : largest / kLargestE4m3;
 }
 

@@ -5,6 +5,7 @@
 namespace refrain {
 
 struct ArgmaxArgs;
+struct ConvertArgs;
 struct EmbedArgs;
 struct GemmArgs;
 struct GroupedAttentionArgs;
@@ -29,6 +30,7 @@ struct VerifyDraftArgs;
 struct XqaDecodeArgs;
 
 void argmax_host(const ArgmaxArgs& args);
+void convert_host(const ConvertArgs& args);
 void embed_host(const EmbedArgs& args);
 void gemm_host(const GemmArgs& args);
 void grouped_attention_host(const GroupedAttentionArgs& args);

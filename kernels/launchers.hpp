@@ -6,6 +6,7 @@
 namespace refrain {
 
 struct ArgmaxArgs;
+struct ConvertArgs;
 struct EmbedArgs;
 struct GemmArgs;
 struct GroupedAttentionArgs;
@@ -31,6 +32,7 @@ struct XqaDecodeArgs;
 
 #ifdef REFRAIN_HAS_CUDA
 void argmax_launch(const ArgmaxArgs& args, void* stream);
+void convert_launch(const ConvertArgs& args, void* stream);
 void embed_launch(const EmbedArgs& args, void* stream);
 void gemm_launch(const GemmArgs& args, void* stream);
 void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream);
@@ -65,6 +67,7 @@ void xqa_decode_launch(const XqaDecodeArgs& args, void* stream);
 void xqa_decode_launch_early(const XqaDecodeArgs& args, void* stream);
 #else
 inline constexpr void (*argmax_launch)(const ArgmaxArgs&, void*) = nullptr;
+inline constexpr void (*convert_launch)(const ConvertArgs&, void*) = nullptr;
 inline constexpr void (*embed_launch)(const EmbedArgs&, void*) = nullptr;
 inline constexpr void (*gemm_launch)(const GemmArgs&, void*) = nullptr;
 inline constexpr void (*grouped_attention_launch)(const GroupedAttentionArgs&, void*) = nullptr;

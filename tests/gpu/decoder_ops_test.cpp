@@ -43,3 +43,17 @@ TEST_CASE("sample on the device: every draw fits the fp64 sums of what temperatu
 TEST_CASE("sample on the device: draws are distributed as the kept weights") {
   sample_draws(kernel_of(sample));
 }
+
+TEST_CASE("convert on the device: all 65,536 codes of both formats convert as on the host and so do odd counts") {
+  for (const Dtype from : {Dtype::fp16, Dtype::bf16})
+    for (const std::int64_t count : {65'536, 65'529, 1}) {
+      Memory memory;
+      auto* codes = memory.take<std::uint16_t>(count);
+      for (std::int64_t i = 0; i < count; ++i) codes[i] = static_cast<std::uint16_t>(i);
+      const Dtype to = from == Dtype::fp16 ? Dtype::bf16 : Dtype::fp16;
+      require_as_twin(
+          convert,
+          {.from = codes, .from_dtype = from, .to_dtype = to, .count = count, .to = memory.take<std::uint16_t>(count)},
+          memory);
+    }
+}

@@ -86,6 +86,12 @@ KvPoolView on_device(const DeviceCopy& copy, KvPoolView pool) {
   return pool;
 }
 
+ConvertArgs on_device(const DeviceCopy& copy, ConvertArgs args) {
+  move(copy, args.from);
+  move(copy, args.to);
+  return args;
+}
+
 KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args) {
   args.pool = on_device(copy, args.pool);
   args.batch = on_device(copy, args.batch);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/convert.hpp"
 #include "kernels/grouped_attention.hpp"
 #include "kernels/kv_append.hpp"
 #include "kernels/merge_mla.hpp"
@@ -61,6 +62,7 @@ class DeviceCopy {
 
 [[nodiscard]] BatchView on_device(const DeviceCopy& copy, BatchView batch);
 [[nodiscard]] KvPoolView on_device(const DeviceCopy& copy, KvPoolView pool);
+[[nodiscard]] ConvertArgs on_device(const DeviceCopy& copy, ConvertArgs args);
 [[nodiscard]] KvAppendArgs on_device(const DeviceCopy& copy, KvAppendArgs args);
 [[nodiscard]] MlaAppendArgs on_device(const DeviceCopy& copy, MlaAppendArgs args);
 [[nodiscard]] SelectRecentArgs on_device(const DeviceCopy& copy, SelectRecentArgs args);

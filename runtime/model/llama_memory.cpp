@@ -2,33 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "runtime/model/lease_taker.hpp"
+
 namespace refrain {
 namespace {
 
-constexpr std::uint64_t kLeaseAlignment = 256;  // Arena::lease
-
-/// Leases, or without an arena only counts: so what is counted is what is leased.
-class Taker {
- public:
-  explicit Taker(Arena* arena) : arena_(arena) {}
-
-  /// [a, b, c, d] elements; an empty lease for none.
-  Lease take(std::string name, Role role, Dtype dtype, std::int64_t a, std::int64_t b = 1, std::int64_t c = 1,
-             std::int64_t d = 1) {
-    return take({std::move(name), static_cast<std::uint64_t>(a * b * c * d) * dtype_bytes(dtype), role, dtype});
-  }
-  Lease take(const LeaseRequest& request) {
-    bytes_ += (request.bytes + kLeaseAlignment - 1) / kLeaseAlignment * kLeaseAlignment;
-    return arena_ != nullptr && request.bytes > 0 ? arena_->lease(request) : Lease{};
-  }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-
- private:
-  Arena* arena_;
-  std::uint64_t bytes_ = 0;
-};
-
-LlamaLayer take_layer(Taker& taker, const LlamaShape& s, const ServingLimits& limits, std::int32_t number) {
+LlamaLayer take_layer(LeaseTaker& taker, const LlamaShape& s, const ServingLimits& limits, std::int32_t number) {
   const auto weights = [&](const char* name, std::int64_t rows, std::int64_t columns) {
     return taker.take(fmt::format("layer {} {}", number, name), Role::weights, s.dtype(), rows, columns);
   };
@@ -49,7 +28,7 @@ LlamaLayer take_layer(Taker& taker, const LlamaShape& s, const ServingLimits& li
   return layer;
 }
 
-LlamaScratch take_scratch(Taker& taker, const LlamaShape& s, const ServingLimits& limits, Phase phase) {
+LlamaScratch take_scratch(LeaseTaker& taker, const LlamaShape& s, const ServingLimits& limits, Phase phase) {
   const PhaseSize size = size_of(limits, phase);
   const std::int64_t rows = size.rows, partitions = s.partitions(limits.context);
   LlamaScratch x;
@@ -79,14 +58,14 @@ LlamaScratch take_scratch(Taker& taker, const LlamaShape& s, const ServingLimits
   return x;
 }
 
-LlamaMemory take_all(Taker& taker, const LlamaShape& s, const ServingLimits& limits) {
+LlamaMemory take_all(LeaseTaker& taker, const LlamaShape& s, const ServingLimits& limits) {
   LlamaMemory memory;
   memory.embedding = taker.take("embedding", Role::weights, s.dtype(), s.vocab, s.width);
   for (std::int32_t number = 0; number < s.layers; ++number)
     memory.layers.push_back(take_layer(taker, s, limits, number));
   memory.final_norm = taker.take("final norm", Role::weights, s.dtype(), s.width);
   memory.head = taker.take("head", Role::weights, s.dtype(), s.vocab, s.width);
-  for (const Phase phase : {Phase::prefill, Phase::decode, Phase::verify})
+  for (const Phase phase : kPhases)
     memory.scratch[static_cast<std::size_t>(phase)] = take_scratch(taker, s, limits, phase);
   return memory;
 }
@@ -94,12 +73,12 @@ LlamaMemory take_all(Taker& taker, const LlamaShape& s, const ServingLimits& lim
 }  // namespace
 
 LlamaMemory lease_llama(Arena& arena, const LlamaShape& shape, const ServingLimits& limits) {
-  Taker taker(&arena);
+  LeaseTaker taker(&arena);
   return take_all(taker, shape, limits);
 }
 
 std::uint64_t llama_bytes(const LlamaShape& shape, const ServingLimits& limits) {
-  Taker counting(nullptr);
+  LeaseTaker counting(nullptr);
   (void)take_all(counting, shape, limits);
   return counting.bytes();
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/kv_pool_view.hpp"
-#include "runtime/model/model.hpp"
+#include "runtime/model/phase_size.hpp"
 
 namespace refrain {
 
@@ -29,13 +29,6 @@ struct LlamaShape {
     return {nullptr, pages, page_size, kv_heads, dim, kv};
   }
 };
-
-/// The largest step of one phase; rows 0: the phase is not served.
-struct PhaseSize {
-  std::int32_t rows = 0;         ///< tokens
-  std::int32_t logits_rows = 0;  ///< of them that go through the head
-};
-[[nodiscard]] PhaseSize size_of(const ServingLimits& limits, Phase phase) noexcept;
 
 /// Why no such model is made, in one line with what would be admitted; empty when it is.
 [[nodiscard]] std::string unfit(const LlamaShape& shape, const ServingLimits& limits);

@@ -4,15 +4,13 @@
 
 #include <cmath>
 
-#include "kernels/embed.hpp"
 #include "kernels/kv_append.hpp"
 #include "kernels/merge_partials.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
-#include "kernels/sample.hpp"
 #include "kernels/silu_mul.hpp"
-#include "kernels/verify_draft.hpp"
 #include "kernels/xqa_decode.hpp"
+#include "runtime/model/step_parts.hpp"
 
 namespace refrain {
 namespace {
@@ -20,10 +18,6 @@ namespace {
 constexpr float kEps = 1e-5f;
 
 }  // namespace
-
-std::int32_t LlamaStep::logits_rows() const {
-  return step_.phase == Phase::prefill ? step_.requests : step_.rows;
-}
 
 KvPoolView LlamaStep::pool_of(const LlamaLayer& layer) const {
   KvPoolView pool = shape_.pool(limits_.pages);
@@ -36,23 +30,16 @@ std::uint64_t LlamaStep::partial_bytes() const {
   return static_cast<std::uint64_t>(splits * shape_.dim) * dtype_bytes(Dtype::fp32);
 }
 
-GemmArgs LlamaStep::planned(GemmArgs args) const {
-  if (plans_ == nullptr) return args;
-  args.plan = plans_->plan(args);
-  args.workspace_bytes = gemm_workspace_bytes(*args.plan);
-  if (args.workspace_bytes > 0) args.workspace = x_.gemm_workspace.as<void>();
-  return args;
-}
-
 GemmArgs LlamaStep::linear(const Lease& a, const Lease& w, std::int32_t n, std::int32_t k, const Lease& out) const {
-  return planned({.a = a.as<void>(),
-                  .w = w.as<void>(),
-                  .dtype = shape_.dtype(),
-                  .out_dtype = shape_.dtype(),
-                  .bucket = step_.rows,
-                  .n = n,
-                  .k = k,
-                  .out = out.as<void>()});
+  return with_plan({.a = a.as<void>(),
+                    .w = w.as<void>(),
+                    .dtype = shape_.dtype(),
+                    .out_dtype = shape_.dtype(),
+                    .bucket = step_.rows,
+                    .n = n,
+                    .k = k,
+                    .out = out.as<void>()},
+                   plans_, x_.gemm_workspace);
 }
 
 GemmArgs LlamaStep::q_gemm(const LlamaLayer& layer) const {
@@ -76,14 +63,15 @@ GemmArgs LlamaStep::down_gemm(const LlamaLayer& layer) const {
 }
 
 GemmArgs LlamaStep::head_gemm() const {
-  return planned({.a = (step_.phase == Phase::prefill ? x_.sampled : x_.normed).as<void>(),
-                  .w = memory_.head.as<void>(),
-                  .dtype = shape_.dtype(),
-                  .out_dtype = Dtype::fp32,
-                  .bucket = logits_rows(),
-                  .n = shape_.vocab,
-                  .k = shape_.width,
-                  .out = x_.logits.as<void>()});
+  return with_plan({.a = (step_.phase == Phase::prefill ? x_.sampled : x_.normed).as<void>(),
+                    .w = memory_.head.as<void>(),
+                    .dtype = shape_.dtype(),
+                    .out_dtype = Dtype::fp32,
+                    .bucket = logits_rows(step_),
+                    .n = shape_.vocab,
+                    .k = shape_.width,
+                    .out = x_.logits.as<void>()},
+                   plans_, x_.gemm_workspace);
 }
 
 void LlamaStep::run_gemms_once(Driver& driver, Stream stream) const {
@@ -192,41 +180,11 @@ void LlamaStep::feed_forward(Recorder& recorder, const StepPlaces& places, const
   recorder.launch(gemm, down_gemm(layer));
 }
 
-void LlamaStep::choose_tokens(Recorder& recorder, const StepPlaces& places) const {
-  recorder.launch(gemm, head_gemm());
-  if (step_.phase == Phase::verify)
-    return recorder.launch(verify_draft, {.logits = x_.logits.as<float>(),
-                                          .draft_tokens = places.draft_tokens,
-                                          .draft_lengths = places.draft_lengths,
-                                          .real_requests = places.real_requests,
-                                          .requests = step_.requests,
-                                          .drafts = step_.query_length - 1,
-                                          .vocab = shape_.vocab,
-                                          .accepted = places.accepted,
-                                          .tokens = places.next_tokens});
-  recorder.launch(sample, {.logits = x_.logits.as<void>(),
-                           .rows = places.real_requests,
-                           .temperature = places.temperature,
-                           .top_k = places.top_k,
-                           .top_p = places.top_p,
-                           .seeds = places.seeds,
-                           .wanted = step_.phase == Phase::prefill ? places.sample_rows : nullptr,
-                           .bucket = step_.requests,
-                           .vocab = shape_.vocab,
-                           .tokens = places.next_tokens});
-}
-
 void LlamaStep::record(Recorder& recorder, const StepPlaces& places) const {
   const auto scope = recorder.scope("llama");
   plan(recorder, places);
-  recorder.launch(embed, {.ids = places.tokens,
-                          .rows = places.batch.rows,
-                          .table = memory_.embedding.as<void>(),
-                          .dtype = shape_.dtype(),
-                          .bucket = step_.rows,
-                          .vocab = shape_.vocab,
-                          .width = shape_.width,
-                          .out = x_.residual.as<void>()});
+  embed_tokens(recorder, step_, places, memory_.embedding.as<void>(), shape_.vocab,
+               {x_.residual.as<void>(), shape_.width, shape_.dtype()});
   for (std::size_t number = 0; number < memory_.layers.size(); ++number) {
     const auto layer_scope = recorder.scope(fmt::format("layer {}", number));
     norm(recorder, places, memory_.layers[number].attention_norm, number == 0);
@@ -235,16 +193,11 @@ void LlamaStep::record(Recorder& recorder, const StepPlaces& places) const {
     feed_forward(recorder, places, memory_.layers[number]);
   }
   norm(recorder, places, memory_.final_norm, false);
-  if (step_.phase == Phase::prefill)  // the rows that a token is drawn after; -1 is no row and gives zeros
-    recorder.launch(embed, {.ids = places.sample_rows,
-                            .rows = places.real_requests,
-                            .table = x_.normed.as<void>(),
-                            .dtype = shape_.dtype(),
-                            .bucket = step_.requests,
-                            .vocab = step_.rows,
-                            .width = shape_.width,
-                            .out = x_.sampled.as<void>()});
-  choose_tokens(recorder, places);
+  if (step_.phase == Phase::prefill)
+    gather_sampled(recorder, step_, places, x_.normed.as<void>(),
+                   {x_.sampled.as<void>(), shape_.width, shape_.dtype()});
+  recorder.launch(gemm, head_gemm());
+  choose_tokens(recorder, step_, places, x_.logits.as<float>(), shape_.vocab);
 }
 
 }  // namespace refrain

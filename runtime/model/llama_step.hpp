@@ -22,7 +22,6 @@ class LlamaStep {
 
  private:
   [[nodiscard]] GemmArgs linear(const Lease& a, const Lease& w, std::int32_t n, std::int32_t k, const Lease& out) const;
-  [[nodiscard]] GemmArgs planned(GemmArgs args) const;
   [[nodiscard]] GemmArgs q_gemm(const LlamaLayer& layer) const;
   [[nodiscard]] GemmArgs kv_gemm(const Lease& w, const Lease& out) const;
   [[nodiscard]] GemmArgs o_gemm(const LlamaLayer& layer) const;
@@ -34,10 +33,8 @@ class LlamaStep {
   void plan(Recorder& recorder, const StepPlaces& places) const;
   void attend(Recorder& recorder, const StepPlaces& places, std::size_t number) const;
   void feed_forward(Recorder& recorder, const StepPlaces& places, const LlamaLayer& layer) const;
-  void choose_tokens(Recorder& recorder, const StepPlaces& places) const;
 
   [[nodiscard]] KvPoolView pool_of(const LlamaLayer& layer) const;
-  [[nodiscard]] std::int32_t logits_rows() const;
 
   const LlamaShape& shape_;
   const ServingLimits& limits_;

@@ -1,6 +1,4 @@
-// Random weights: N(0, 1 / fan_in) for matrices, N(1, 0.1^2) for norms, drawn in one
-// order from one generator, so that a seed is a model. (The normal distribution is
-// the standard library's: another library may give another model.)
+// What a Llama-shaped decoder's memory holds before its first step.
 #pragma once
 
 #include "runtime/model/llama_memory.hpp"

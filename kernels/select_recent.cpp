@@ -14,7 +14,8 @@ Access write_plan(const std::int32_t* data, std::uint64_t count) {
 }
 
 Contract select_recent_contract(const SelectRecentArgs& args) {
-  assert(args.batch.bucket > 0 && args.sinks >= 0 && args.sinks <= kSelectedBlocks);
+  assert(args.batch.bucket > 0 && args.blocks > 0 && args.blocks <= kSelectedBlocks);
+  assert(args.sinks >= 0 && args.sinks <= args.blocks);
   Contract contract;
   touch_batch(contract, args.batch, false);
   contract.accesses.push_back(write_plan(args.selected, elements(args.batch.bucket, kSelectedWidth)));

@@ -21,14 +21,15 @@ __device__ std::int64_t seen_by(const BatchView& batch, std::int32_t row) {
 __global__ void __launch_bounds__(kThreads) select_recent_kernel(const SelectRecentArgs args) {
   const auto row = static_cast<std::int32_t>(blockIdx.x);
   const auto seen = static_cast<std::int32_t>(seen_by(args.batch, row));
-  const std::int32_t complete = seen / kMicroblockTokens, kept = min(complete, kSelectedBlocks);
-  const std::int32_t whole = kMicroblockTokens * kept, used = whole + seen % kMicroblockTokens;
+  const std::int32_t complete = seen / kMicroblockTokens, kept = min(complete, args.blocks);
+  const std::int32_t tail = kMicroblockTokens * min(complete, kSelectedBlocks);  // where it begins
   std::int32_t* out = args.selected + std::int64_t{row} * kSelectedWidth;
   for (auto at = static_cast<std::int32_t>(threadIdx.x); at < kSelectedWidth; at += kThreads) {
     const auto block = static_cast<std::int32_t>(recent_at(at / kMicroblockTokens, kept, complete, args.sinks));
-    std::int32_t token = kMicroblockTokens * block + at % kMicroblockTokens;
-    if (at >= whole) token = kMicroblockTokens * complete + at - whole;  // the tail
-    out[at] = at < used ? token : -1;
+    std::int32_t token = -1;
+    if (at < kMicroblockTokens * kept) token = kMicroblockTokens * block + at % kMicroblockTokens;
+    if (at >= tail && at < tail + seen % kMicroblockTokens) token = kMicroblockTokens * complete + at - tail;
+    out[at] = token;
   }
 }
 
@@ -47,7 +48,8 @@ __global__ void __launch_bounds__(kThreads) select_slots_kernel(const SelectSlot
 }  // namespace
 
 void select_recent_launch(const SelectRecentArgs& args, void* stream) {
-  assert(args.batch.bucket > 0 && args.sinks >= 0 && args.sinks <= kSelectedBlocks);
+  assert(args.batch.bucket > 0 && args.blocks > 0 && args.blocks <= kSelectedBlocks);
+  assert(args.sinks >= 0 && args.sinks <= args.blocks);
   select_recent_kernel<<<static_cast<unsigned>(args.batch.bucket), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
       args);
 }

@@ -14,14 +14,16 @@
 namespace refrain {
 
 struct SelectRecentArgs {
-  BatchView batch;                   ///< its page table is not read
-  std::int32_t sinks = 0;            ///< blocks of the request's start, 0 .. kSelectedBlocks
-  std::int32_t* selected = nullptr;  ///< out [bucket, kSelectedWidth]: tokens of the request, -1 = none
+  BatchView batch;                        ///< its page table is not read
+  std::int32_t blocks = kSelectedBlocks;  ///< a row at most, 1 .. kSelectedBlocks
+  std::int32_t sinks = 0;                 ///< of them at the request's start, 0 .. blocks
+  std::int32_t* selected = nullptr;       ///< out [bucket, kSelectedWidth]: tokens of the request, -1 = none
 };
 
-/// Of a row's complete blocks the first `sinks` and the last others, kSelectedBlocks in all, ascending; all of them
-/// where they fit. The causal tail's tokens follow, then -1. Every element is written; pad rows, and rows whose
-/// request does not exist, are -1.
+/// Of a row's complete blocks the first `sinks` and the last others, `blocks` in all, ascending; all of them where they
+/// fit. The causal tail stands where the planners look for it: behind as many entries as there are complete blocks, up
+/// to kSelectedBlocks. All other entries are -1. Every element is written; pad rows, and rows whose request does not
+/// exist, are -1.
 extern const Op<SelectRecentArgs> select_recent;
 
 struct SelectSlotsArgs {

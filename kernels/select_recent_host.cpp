@@ -14,14 +14,14 @@ std::int64_t seen_by(const BatchView& batch, std::int32_t row) {
 }
 
 void select_blocks(const SelectRecentArgs& args, std::int64_t seen, std::int32_t* out) {
-  std::int32_t* const end = out + kSelectedWidth;
-  const std::int64_t complete = seen / kMicroblockTokens, kept = std::min<std::int64_t>(complete, kSelectedBlocks);
+  const std::int64_t complete = seen / kMicroblockTokens, kept = std::min<std::int64_t>(complete, args.blocks);
+  std::int32_t* tail = out + kMicroblockTokens * std::min<std::int64_t>(complete, kSelectedBlocks);
+  std::fill_n(out, kSelectedWidth, -1);
   for (std::int64_t i = 0; i < kept; ++i)
     for (std::int32_t token = 0; token < kMicroblockTokens; ++token)
       *out++ = static_cast<std::int32_t>(kMicroblockTokens * recent_at(i, kept, complete, args.sinks)) + token;
   for (std::int64_t token = kMicroblockTokens * complete; token < seen; ++token)
-    *out++ = static_cast<std::int32_t>(token);
-  std::fill(out, end, -1);
+    *tail++ = static_cast<std::int32_t>(token);
 }
 
 }  // namespace

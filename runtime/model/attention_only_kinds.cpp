@@ -87,8 +87,10 @@ void AttentionOnlyStep::plan_dense(Recorder& recorder, const StepPlaces& places)
 }
 
 void AttentionOnlyStep::plan_sparse(Recorder& recorder, const StepPlaces& places) const {
-  recorder.launch(select_recent,
-                  {.batch = places.batch, .sinks = shape_.sink_blocks, .selected = x_.selected.as<std::int32_t>()});
+  recorder.launch(select_recent, {.batch = places.batch,
+                                  .blocks = shape_.blocks,
+                                  .sinks = shape_.sink_blocks,
+                                  .selected = x_.selected.as<std::int32_t>()});
   recorder.launch(plan_xqa, xqa_plan(LayerKind::sparse, x_.sparse, places));
   if (!is_grouped(step_)) return;
   const std::int32_t groups = (step_.rows + kGroupRows - 1) / kGroupRows;

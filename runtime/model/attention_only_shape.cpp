@@ -33,8 +33,10 @@ std::string unfit_selection(const AttentionOnlyShape& s) {
   if (s.page_size != kSplitTokens && s.page_size != kSplitSourceTokens)
     return fmt::format("pages of {} tokens: {}, or {}, which e4m3_584 records are split from", s.page_size,
                        kSplitTokens, kSplitSourceTokens);
-  if (s.sink_blocks < 0 || s.sink_blocks > kSelectedBlocks)
-    return fmt::format("{} sink blocks: 0 to {}, which is what a row selects", s.sink_blocks, kSelectedBlocks);
+  if (s.blocks < 1 || s.blocks > kSelectedBlocks)
+    return fmt::format("{} blocks a row: 1 to {}, which is what a selection holds", s.blocks, kSelectedBlocks);
+  if (s.sink_blocks < 0 || s.sink_blocks > s.blocks)
+    return fmt::format("{} sink blocks: 0 to the blocks of a row, which are {}", s.sink_blocks, s.blocks);
   if (s.topk < kMlaChunk || s.topk % kMlaChunk != 0)
     return fmt::format("topk {}: a multiple of {}, the tile of sparse MLA", s.topk, kMlaChunk);
   if (s.sink_tokens < 0 || s.sink_tokens > s.topk)
@@ -80,7 +82,8 @@ LayerGeometry AttentionOnlyShape::geometry(LayerKind kind) const noexcept {
 }
 
 std::int32_t AttentionOnlyShape::partitions(LayerKind kind, std::int32_t context) const noexcept {
-  const std::int32_t attended = kind == LayerKind::sparse ? std::min(context, kSelectedWidth) : context;
+  const std::int32_t selected = kMicroblockTokens * (blocks + 1) - 1;  // the tail with them
+  const std::int32_t attended = kind == LayerKind::sparse ? std::min(context, selected) : context;
   return (attended - 1) / partition_tokens + 1;
 }
 

@@ -34,8 +34,9 @@ struct AttentionOnlyShape {
   std::int32_t page_size = 64;                     ///< tokens a page in every layer; MLA takes 64 or 256
   Dtype kv = Dtype::bf16;                          ///< of dense and sparse layers: fp16, bf16 or e4m3
   MlaRecord record = MlaRecord::e4m3_584;
-  std::int32_t sink_blocks = 4;  ///< of a sparse layer's selection: first blocks that always stay
-  std::int32_t topk = 512;       ///< tokens that a row of an MLA layer attends; a multiple of 64
+  std::int32_t blocks = kSelectedBlocks;  ///< of 4 tokens that a row of a sparse layer attends, and its causal tail
+  std::int32_t sink_blocks = 4;           ///< of them at the request's start
+  std::int32_t topk = 512;                ///< tokens that a row of an MLA layer attends; a multiple of 64
   std::int32_t sink_tokens = 16;
   std::int32_t partition_tokens = 256;           ///< that a split of xqa_decode covers
   std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models

@@ -15,9 +15,9 @@ std::vector<std::vector<float>> serve(Driver& driver, const LlamaShape& shape, s
   LlamaWorld world(driver, shape, small_limits());
   world.replay = true;
   Random random(seed);
-  LlamaRequest a = world.request(20, random), b = world.request(24, random);
+  ModelRequest a = world.request(20, random), b = world.request(24, random);
   std::vector<std::vector<float>> logits;
-  const auto keep = [&](const LlamaResult& result, std::ptrdiff_t rows) {
+  const auto keep = [&](const ModelResult& result, std::ptrdiff_t rows) {
     logits.insert(logits.end(), result.logits.begin(), result.logits.begin() + rows);
   };
   (void)world.prefill({{&a, 10}, {&b, 17}}, 32, 2);

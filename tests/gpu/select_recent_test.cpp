@@ -41,11 +41,12 @@ void damage(Scene& scene, Rng& rng) {
 TEST_CASE("select_recent on the device: every count of sinks gives the twin's selection") {
   Rng rng(fresh_seed());
   for (const bool damaged : {false, true})
-    for (const std::int32_t sinks : {0, 1, 7, 512}) {
+    for (const std::int32_t sinks : {0, 1, 7, 99, 512}) {
       CAPTURE(damaged, sinks);
       Scene scene(shape_of(32), rng);
       if (damaged) damage(scene, rng);
-      const SelectRecentArgs args{.batch = scene.batch, .sinks = sinks, .selected = scene.selected};
+      const SelectRecentArgs args{
+          .batch = scene.batch, .blocks = sinks == 99 ? 100 : 512, .sinks = sinks, .selected = scene.selected};
       for (const std::int32_t rows : {46, 50, 7, 0, -1, 1000}) {
         *scene.rows = rows;
         require_as_twin(select_recent, args, scene.memory);

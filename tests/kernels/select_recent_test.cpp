@@ -27,16 +27,17 @@ SceneShape some_requests(std::int32_t page_size) {
 }
 
 struct Blocks {
-  explicit Blocks(const Scene& scene, std::int32_t sinks)
-      : args{.batch = scene.batch, .sinks = sinks, .selected = scene.selected} {}
+  Blocks(const Scene& scene, std::int32_t sinks, std::int32_t blocks = 512)
+      : args{.batch = scene.batch, .blocks = blocks, .sinks = sinks, .selected = scene.selected} {}
 
   void require(const Scene& scene) const {
     for (std::int32_t row = 0; row < scene.batch.bucket; ++row) {
       CAPTURE(row, args.sinks);
       std::vector<std::int32_t> want;
       const std::int64_t seen = row < *scene.rows ? scene.query_pos[row] + 1 : 0;
-      for (const std::int64_t block : kept_of(seen / 4, 512, args.sinks))
+      for (const std::int64_t block : kept_of(seen / 4, args.blocks, args.sinks))
         for (std::int32_t i = 0; i < 4; ++i) want.push_back(static_cast<std::int32_t>(4 * block) + i);
+      want.resize(static_cast<std::size_t>(4 * std::min<std::int64_t>(seen / 4, 512)), -1);  // the tail stands behind
       for (std::int64_t token = seen - seen % 4; token < seen; ++token)
         want.push_back(static_cast<std::int32_t>(token));
       want.resize(2051, -1);
@@ -76,12 +77,13 @@ struct Slots {
 
 void block_cases(const std::function<void(const SelectRecentArgs&, Memory&)>& run) {
   Rng rng(fresh_seed());
-  for (const std::int32_t sinks : {0, 1, 7, 511, 512}) {
-    Scene scene(some_requests(32), rng);
-    const Blocks blocks(scene, sinks);
-    run(blocks.args, scene.memory);
-    blocks.require(scene);
-  }
+  for (const std::int32_t most : {512, 100, 1})
+    for (const std::int32_t sinks : {0, 1, std::min(most, 7), most - 1, most}) {
+      Scene scene(some_requests(32), rng);
+      const Blocks blocks(scene, sinks, most);
+      run(blocks.args, scene.memory);
+      blocks.require(scene);
+    }
 }
 
 void slot_cases(const std::function<void(const SelectSlotsArgs&, Memory&)>& run) {
@@ -104,7 +106,7 @@ TEST_CASE("select_recent: each row keeps its sinks and its latest blocks and its
 
 TEST_CASE("select_recent: the cases see one sink too many", "[!shouldfail]") {
   block_cases([](SelectRecentArgs args, Memory&) {
-    args.sinks = std::min(args.sinks + 1, kSelectedBlocks);
+    args.sinks = std::min(args.sinks + 1, args.blocks);
     select_recent.host(args);
   });
 }
@@ -125,13 +127,13 @@ TEST_CASE("select_slots: the cases see a row that looks past its own position", 
 TEST_CASE("select_recent: both planners take every selected block and the tail") {
   Rng rng(fresh_seed());
   Scene scene({.lengths = {2600, 403}, .rows = {16, 9}, .pad_rows = 3, .dim = 8}, rng);
-  const Blocks blocks(scene, 4);
+  const Blocks blocks(scene, 4, 90);
   select_recent.host(blocks.args);
   XqaRun xqa(scene, {});
   plan_xqa.host(xqa.plan);
   for (std::int32_t row = 0; row < 25; ++row) {
     const std::int64_t seen = scene.query_pos[row] + 1;
-    CHECK(xqa.plan.lengths[row] == 4 * std::min<std::int64_t>(seen / 4, 512) + seen % 4);
+    CHECK(xqa.plan.lengths[row] == 4 * std::min<std::int64_t>(seen / 4, 90) + seen % 4);
   }
   GroupedRun grouped(scene);
   plan_grouped.host(grouped.plan);

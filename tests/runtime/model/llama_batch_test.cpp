@@ -26,12 +26,12 @@ struct Manner {
   int pages_taken = 0;  ///< requests that had pages before it
 };
 
-LlamaRequest subject(LlamaWorld& world, const LlamaShape& shape, std::uint64_t seed, Random& placement) {
+ModelRequest subject(LlamaWorld& world, const LlamaShape& shape, std::uint64_t seed, Random& placement) {
   Random random(seed);
   std::vector<std::int32_t> prompt;
   for (int i = 0; i < 19; ++i)
     prompt.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(shape.vocab)));
-  LlamaRequest request = world.request(std::move(prompt), placement);
+  ModelRequest request = world.request(std::move(prompt), placement);
   request.temperature = 0.9f, request.top_p = 0.9f, request.top_k = 40, request.seed = seed;
   return request;
 }
@@ -40,25 +40,25 @@ Story serve(const LlamaShape& shape, std::uint64_t seed, const Manner& manner, R
   const auto driver = make_test_driver();
   LlamaWorld world(*driver, shape, small_limits());
   for (int i = 0; i < manner.pages_taken; ++i) (void)world.request(1, placement);
-  LlamaRequest request = subject(world, shape, seed, placement);
-  std::vector<LlamaRequest> others;
+  ModelRequest request = subject(world, shape, seed, placement);
+  std::vector<ModelRequest> others;
   for (int i = 0; i < manner.others; ++i) others.push_back(world.request(15, placement));
   Story story;
-  LlamaResult result;
+  ModelResult result;
   const auto place = static_cast<std::size_t>(manner.others);
   for (const std::int32_t chunk : manner.chunks) {
     std::vector<Feed> feeds;
-    for (LlamaRequest& other : others) feeds.push_back({&other, 3});
+    for (ModelRequest& other : others) feeds.push_back({&other, 3});
     feeds.push_back({&request, chunk});
     const std::int32_t rows = chunk + 3 * manner.others + manner.spare_rows;
     result = world.prefill(feeds, rows, std::min(manner.others + 1 + manner.spare_rows, 4));
   }
-  for (LlamaRequest& other : others) other.tokens.resize(static_cast<std::size_t>(other.cached) + 1);
+  for (ModelRequest& other : others) other.tokens.resize(static_cast<std::size_t>(other.cached) + 1);
   for (int step = 0; step <= kSteps; ++step) {
     story.tokens.push_back(result.next[place]);
     story.logits.push_back(result.logits[place]);
     request.tokens.push_back(result.next[place]);
-    std::vector<LlamaRequest*> batch;
+    std::vector<ModelRequest*> batch;
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (step > 0) others[i].tokens.push_back(result.next[i]);
       batch.push_back(&others[i]);
@@ -113,17 +113,17 @@ TEST_CASE("llama: a verify row gives the bits that a decode row of the same toke
     const auto driver = make_test_driver();
     LlamaWorld world(*driver, small_llama(kv, seed), small_limits());
     Random random(seed);
-    LlamaRequest request = world.request(11, random);
+    ModelRequest request = world.request(11, random);
     request.tokens.push_back(world.prefill({{&request, 11}}, 11, 1).next[0]);
-    LlamaRequest guessed = request;
+    ModelRequest guessed = request;
     std::vector<std::vector<float>> decoded;
     for (int step = 0; step < 4; ++step) {
-      const LlamaResult result = world.decode({&request}, 2);
+      const ModelResult result = world.decode({&request}, 2);
       decoded.push_back(result.logits[0]);
       request.tokens.push_back(result.next[0]);
     }
     const std::vector<std::int32_t> drafts(request.tokens.begin() + 12, request.tokens.begin() + 15);
-    const LlamaResult verified = world.verify({{&guessed, 1, drafts}}, 2, 3);
+    const ModelResult verified = world.verify({{&guessed, 1, drafts}}, 2, 3);
     CHECK(verified.accepted[0] == 3);  // greedy decoding again
     CHECK(verified.next[3] == request.tokens.back());
     for (std::size_t q = 0; q < 4; ++q) CHECK((verified.logits[q] == decoded[q]));

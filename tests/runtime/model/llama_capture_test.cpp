@@ -18,7 +18,7 @@ struct Outcome {
   std::vector<std::vector<float>> logits;  ///< of real rows
   std::vector<std::byte> pools;
 
-  void add(const LlamaResult& result, std::size_t real_rows) {
+  void add(const ModelResult& result, std::size_t real_rows) {
     tokens.push_back(result.next);
     logits.insert(logits.end(), result.logits.begin(), result.logits.begin() + static_cast<std::ptrdiff_t>(real_rows));
   }
@@ -36,16 +36,16 @@ Outcome serve(Driver& driver, const LlamaShape& shape, std::uint64_t seed, bool 
   world.replay = replay;
   world.pads = pads;
   Random random(seed);
-  LlamaRequest a = world.request(9, random), b = world.request(14, random);
+  ModelRequest a = world.request(9, random), b = world.request(14, random);
   b.temperature = 0.8f, b.top_p = 0.95f, b.seed = 77;
   Outcome out;
-  const auto go_on = [&](const LlamaResult& result, std::size_t real_rows) {
+  const auto go_on = [&](const ModelResult& result, std::size_t real_rows) {
     out.add(result, real_rows);
     a.tokens.push_back(result.next[0]), b.tokens.push_back(result.next[1]);
   };
   go_on(world.prefill({{&a, 9}, {&b, 14}}, 32, 4), 2);
   for (int step = 0; step < 3; ++step) go_on(world.decode({&a, &b}, 5), 2);
-  const LlamaResult verified = world.verify({{&a, 1, {1, 2, 3}}, {&b, 1, {4, 5, 6}}}, 3, 3);
+  const ModelResult verified = world.verify({{&a, 1, {1, 2, 3}}, {&b, 1, {4, 5, 6}}}, 3, 3);
   out.add(verified, 8);
   out.tokens.push_back(verified.accepted);
   out.pools = world.pools();
@@ -58,14 +58,14 @@ std::vector<std::byte> append_some(Driver& driver, std::uint64_t seed, std::int3
   LlamaWorld world(driver, small_llama(Dtype::fp16, seed), small_limits());
   world.pads = pads;
   Random random(seed);
-  LlamaRequest a = world.request(9, random), b = world.request(14, random);
+  ModelRequest a = world.request(9, random), b = world.request(14, random);
   a.tokens.push_back(5), b.tokens.push_back(7);
   world.counts_pads = counts_pads;
   (void)world.prefill({{&a, 9}, {&b, 14}}, 23 + spare, 2 + spare / 2);
   (void)world.decode({&a, &b}, 2 + spare);
   (void)world.verify({{&a, 0, {3}}, {&b, 0, {5, 6}}}, 2 + spare / 2, 3);
   std::vector<bool> written(96, false);
-  for (const LlamaRequest* request : {&a, &b})
+  for (const ModelRequest* request : {&a, &b})
     for (std::int32_t token = 0; token < 17; token += 8)  // 11 tokens and 17, in pages of 8
       written[static_cast<std::size_t>(request->pages[static_cast<std::size_t>(token / 8)])] = true;
   for (std::size_t layer = 0; layer < 2; ++layer)
@@ -105,7 +105,7 @@ TEST_CASE("llama: a capture whose entry nobody declared is not admitted") {
   world.replay = true;
   world.prepares = false;
   Random random(1);
-  LlamaRequest request = world.request(3, random);
+  ModelRequest request = world.request(3, random);
   CHECK_THROWS_WITH(world.prefill({{&request, 3}}, 4, 1), Catch::Contains("RF306"));
 }
 

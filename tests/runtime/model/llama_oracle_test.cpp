@@ -14,14 +14,14 @@ void require_near(const std::vector<float>& logits, const std::vector<double>& o
 }
 
 /// The three prompts in two chunks, the second request cut between them.
-void check_prefill(LlamaWorld& world, const LlamaOracle& oracle, std::vector<LlamaRequest>& r, Dtype kv) {
+void check_prefill(LlamaWorld& world, const LlamaOracle& oracle, std::vector<ModelRequest>& r, Dtype kv) {
   const std::int32_t vocab = world.model().vocabulary();
-  const LlamaResult first = world.prefill({{&r[0], 17}, {&r[1], 5}}, 25, 3);
+  const ModelResult first = world.prefill({{&r[0], 17}, {&r[1], 5}}, 25, 3);
   require_near(first.logits[0], oracle.logits(r[0].tokens).back(), kv);
   CHECK(first.next[0] == largest(first.logits[0]));
   CHECK(first.next[1] == -1);  // its prompt goes on
   CHECK(first.next[2] == -1);  // a pad
-  const LlamaResult second = world.prefill({{&r[1], 21}, {&r[2], 1}}, 22, 2);
+  const ModelResult second = world.prefill({{&r[1], 21}, {&r[2], 1}}, 22, 2);
   for (std::size_t i = 0; i < 2; ++i) {
     require_near(second.logits[i], oracle.logits(r[1 + i].tokens).back(), kv);
     CHECK(second.next[i] == largest(second.logits[i]));
@@ -29,13 +29,13 @@ void check_prefill(LlamaWorld& world, const LlamaOracle& oracle, std::vector<Lla
   r[0].tokens.push_back(first.next[0]);
   r[1].tokens.push_back(second.next[0]);
   r[2].tokens.push_back(second.next[1]);
-  for (const LlamaRequest& request : r) REQUIRE((request.tokens.back() >= 0 && request.tokens.back() < vocab));
+  for (const ModelRequest& request : r) REQUIRE((request.tokens.back() >= 0 && request.tokens.back() < vocab));
 }
 
-void check_decode(LlamaWorld& world, const LlamaOracle& oracle, std::vector<LlamaRequest>& r, Dtype kv) {
+void check_decode(LlamaWorld& world, const LlamaOracle& oracle, std::vector<ModelRequest>& r, Dtype kv) {
   for (std::int32_t rows = 3; rows <= 5; ++rows) {
-    const LlamaResult step = world.decode({&r[2], &r[0], &r[1]}, rows);
-    LlamaRequest* order[] = {&r[2], &r[0], &r[1]};
+    const ModelResult step = world.decode({&r[2], &r[0], &r[1]}, rows);
+    ModelRequest* order[] = {&r[2], &r[0], &r[1]};
     for (std::size_t i = 0; i < 3; ++i) {
       require_near(step.logits[i], oracle.logits(order[i]->tokens).back(), kv);
       CHECK(step.next[i] == largest(step.logits[i]));
@@ -47,14 +47,14 @@ void check_decode(LlamaWorld& world, const LlamaOracle& oracle, std::vector<Llam
 
 /// The first request's first draft is right and its second wrong; the second has one draft, that is wrong; the third
 /// none.
-void check_verify(LlamaWorld& world, const LlamaOracle& oracle, std::vector<LlamaRequest>& r, Dtype kv) {
+void check_verify(LlamaWorld& world, const LlamaOracle& oracle, std::vector<ModelRequest>& r, Dtype kv) {
   const std::int32_t vocab = world.model().vocabulary();
-  LlamaRequest ahead = r[0];  // on the same pages: what it appends is written again below
+  ModelRequest ahead = r[0];  // on the same pages: what it appends is written again below
   const std::int32_t right = world.decode({&ahead}, 1).next[0];
   const std::int32_t wrong = (world.decode({&r[1]}, 1).next[0] + 1) % vocab;
   --r[1].cached;
   const std::vector<Feed> feeds = {{&r[0], 1, {right, (right + 1) % vocab, 5}}, {&r[1], 1, {wrong}}, {&r[2], 1, {}}};
-  const LlamaResult step = world.verify(feeds, 4, 3);
+  const ModelResult step = world.verify(feeds, 4, 3);
   for (std::size_t i = 0; i < 3; ++i) {
     std::vector<std::int32_t> tokens = feeds[i].request->tokens;
     const std::size_t known = tokens.size();
@@ -92,7 +92,7 @@ TEST_CASE("llama: prefill chunks and decode steps and draft verifications agree 
       LlamaWorld world(*driver, shape, small_limits());
       INFO(world.model().name() << " partition " << shape.partition_tokens << " theta " << shape.theta);
       const LlamaOracle oracle(*driver, world.model());
-      std::vector<LlamaRequest> requests;
+      std::vector<ModelRequest> requests;
       for (const std::int32_t prompt : {17, 26, 1}) requests.push_back(world.request(prompt, random));
       check_prefill(world, oracle, requests, kv);
       check_decode(world, oracle, requests, kv);
@@ -109,12 +109,12 @@ TEST_CASE("llama: the comparison with the oracle sees each thing that a decoder 
     if (!has_gemm(*driver)) return;
     LlamaWorld world(*driver, small_llama(kv, random()), small_limits());
     const LlamaOracle oracle(*driver, world.model());
-    std::vector<LlamaRequest> requests;
+    std::vector<ModelRequest> requests;
     for (const std::int32_t prompt : {3, 7, 12, 18}) requests.push_back(world.request(prompt, random));
     std::vector<Feed> feeds;
-    for (LlamaRequest& request : requests)
+    for (ModelRequest& request : requests)
       feeds.push_back({&request, static_cast<std::int32_t>(request.tokens.size())});
-    const LlamaResult result = world.prefill(feeds, 40, 4);
+    const ModelResult result = world.prefill(feeds, 40, 4);
     const auto worst = [&](Wrong wrong) {
       double away = 0;
       for (std::size_t i = 0; i < requests.size(); ++i)

@@ -139,7 +139,7 @@ TEST_CASE("llama: a seed is a model and load gives it back after the memory was 
   for (const std::uint64_t seed : {3, 3, 4}) {
     LlamaWorld world(*driver, small_llama(Dtype::fp16, seed), small_limits());
     Random random(9);
-    LlamaRequest request = world.request(12, random), again = request;
+    ModelRequest request = world.request(12, random), again = request;
     logits.push_back(world.prefill({{&request, 12}}, 12, 1).logits[0]);
     world.arena().sleep();
     world.arena().wake();

@@ -44,12 +44,12 @@ std::string unfit_selection(const AttentionOnlyShape& s) {
   return {};
 }
 
-/// Microblock ids have 30 bits, slots are int32, and a kernel's grid has one dimension of 2^31 - 1 blocks.
+/// Slots of an MLA layer are int32 (so microblock ids fit their 30 bits), and a grid has one dimension of 2^31 - 1
+/// blocks.
 std::string unfit_sizes(const AttentionOnlyShape& s, const ServingLimits& limits) {
-  const std::int64_t tokens = std::int64_t{limits.pages} * s.page_size;
-  if (tokens / 2 > std::int64_t{1} << 30)
-    return fmt::format("{} KV pages of {} tokens: sparse layers number at most 2^30 microblocks, {} pages",
-                       limits.pages, s.page_size, (std::int64_t{2} << 30) / s.page_size);
+  if (const std::int32_t most = INT32_MAX / s.page_size; limits.pages > most)
+    return fmt::format("{} KV pages of {} tokens: every slot of an MLA layer has a number below 2^31, so at most {}",
+                       limits.pages, s.page_size, most);
   for (const Phase phase : kPhases) {
     const std::int64_t blocks = std::int64_t{s.partitions(LayerKind::dense, limits.context)} * s.kv_heads;
     if (const std::int32_t rows = size_of(limits, phase).rows; rows * blocks > INT32_MAX)

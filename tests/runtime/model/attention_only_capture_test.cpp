@@ -1,0 +1,192 @@
+// Every phase captured: the audit finds nothing, a replay gives the bits of the eager
+// step whatever its pad rows hold, and no pad row leaves a byte in the cache. In decode
+// and verify a request's bits do not depend on its batch.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/catch.hpp"
+#include "tests/runtime/model/attention_only_world.hpp"
+
+using namespace refrain;
+using namespace refrain::test;
+
+namespace {
+
+constexpr Pads kPads[] = {Pads::ones, Pads::sevens, Pads::stale};
+
+struct Outcome {
+  std::vector<std::vector<std::int32_t>> tokens;
+  std::vector<std::vector<float>> logits;  ///< of real rows
+  std::vector<std::byte> pools;
+
+  void add(const ModelResult& result, std::size_t real_rows) {
+    tokens.push_back(result.next);
+    logits.insert(logits.end(), result.logits.begin(), result.logits.begin() + static_cast<std::ptrdiff_t>(real_rows));
+  }
+};
+
+bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  });
+}
+
+/// Two requests through all phases: prefill by both routes of MLA and with a rest beside whole groups, and of one
+/// token.
+Outcome serve(Driver& driver, const AttentionOnlyShape& shape, std::uint64_t seed, bool replay, Pads pads) {
+  AttentionOnlyWorld world(driver, shape, attention_only_limits());
+  world.replay = replay;
+  world.pads = pads;
+  Random random(seed);
+  ModelRequest a = world.request(67, random), b = world.request(15, random);
+  b.temperature = 0.8f, b.top_p = 0.95f, b.seed = 77;
+  Outcome out;
+  out.add(world.prefill({{&a, 65}, {&b, 6}}, 74, 3), 2);
+  out.add(world.prefill({{&a, 1}, {&b, 9}}, 13, 2), 2);
+  const ModelResult last = world.prefill({{&a, 1}}, 4, 2);
+  out.add(last, 1);
+  a.tokens.push_back(last.next[0]);
+  b.tokens.push_back(out.tokens[1][1]);
+  for (int step = 0; step < 2; ++step) {
+    const ModelResult result = world.decode({&a, &b}, 5);
+    out.add(result, 2);
+    a.tokens.push_back(result.next[0]), b.tokens.push_back(result.next[1]);
+  }
+  const ModelResult verified = world.verify({{&a, 1, {1, 2, 3}}, {&b, 1, {4, 5, 6}}}, 3, 3);
+  out.add(verified, 8);
+  out.tokens.push_back(verified.accepted);
+  out.pools = world.pools();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "attention_only: captured steps of every phase pass the audit and replay as eager ones bit for bit with poisoned "
+    "pads") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::size_t turn = seed % std::size(kPads);
+  for (const AttentionOnlyCase& c : kAttentionOnlyCases) {
+    const auto driver = make_test_driver();
+    if (!has_gemm(*driver)) return;
+    const AttentionOnlyShape shape = small_attention_only(c, seed);
+    const Outcome eager = serve(*driver, shape, seed, false, Pads::ones);
+    const Pads pads = kPads[turn++ % std::size(kPads)];
+    CAPTURE(to_string(c.kv), static_cast<int>(c.record), static_cast<int>(pads));
+    const Outcome replayed = serve(*driver, shape, seed, true, pads);
+    CHECK((replayed.tokens == eager.tokens));
+    CHECK(same_bits(replayed.logits, eager.logits));
+    CHECK((replayed.pools == eager.pools));
+  }
+}
+
+TEST_CASE("attention_only: models of one kind of layer or two are captured and audited too") {
+  for (const std::int32_t layers : {1, 2, 5}) {
+    const auto driver = make_test_driver();
+    if (!has_gemm(*driver)) return;
+    AttentionOnlyShape shape = small_attention_only(kAttentionOnlyCases[0], 3);
+    shape.layers = layers;
+    ServingLimits limits = attention_only_limits();
+    limits.verify_requests = 0;
+    AttentionOnlyWorld world(*driver, shape, limits);
+    world.replay = true;
+    Random random(3);
+    ModelRequest request = world.request(11, random);
+    request.tokens.push_back(world.prefill({{&request, 11}}, 12, 1).next[0]);
+    CAPTURE(layers);
+    CHECK(request.tokens.back() >= 0);
+    CHECK(world.decode({&request}, 2).next[0] >= 0);
+  }
+}
+
+TEST_CASE("attention_only: a capture whose entry nobody declared is not admitted") {
+  const auto driver = make_test_driver();
+  if (!has_gemm(*driver) || driver->device().kind == "cuda") return;  // there prepare() also plans the GEMMs
+  AttentionOnlyWorld world(*driver, small_attention_only(kAttentionOnlyCases[0], 1), attention_only_limits());
+  world.replay = true;
+  world.prepares = false;
+  Random random(1);
+  ModelRequest request = world.request(3, random);
+  CHECK_THROWS_WITH(world.prefill({{&request, 3}}, 4, 1), Catch::Contains("RF306"));
+}
+
+TEST_CASE("attention_only: a pad row appends nothing and the null block and pages of nobody stay as they were") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  for (const Pads pads : kPads) {
+    CAPTURE(static_cast<int>(pads));
+    const AttentionOnlyCase& c = kAttentionOnlyCases[static_cast<std::size_t>(pads)];
+    std::vector<std::vector<std::byte>> pools;
+    for (const std::int32_t spare : {0, 3}) {
+      const auto driver = make_test_driver();
+      if (!has_gemm(*driver)) return;
+      AttentionOnlyWorld world(*driver, small_attention_only(c, seed), attention_only_limits());
+      world.pads = pads;
+      Random random(seed);
+      ModelRequest a = world.request(9, random), b = world.request(20, random);
+      a.tokens.push_back(world.prefill({{&a, 9}, {&b, 20}}, 29 + spare, 2 + spare / 2).next[0]);
+      b.tokens.push_back(7);
+      (void)world.decode({&a, &b}, 2 + spare);
+      (void)world.verify({{&a, 0, {3}}, {&b, 0, {5, 6}}}, 2 + spare / 2, 3);
+      pools.push_back(world.pools());
+      for (std::size_t layer = 0; layer < 3; ++layer)
+        for (std::int32_t page = 0; page < attention_only_limits().pages; ++page) {
+          if (page == a.pages[0] || page == b.pages[0]) continue;  // of all that they fed
+          const auto bytes = world.page(layer, page);
+          REQUIRE(std::all_of(bytes.begin(), bytes.end(), [](std::byte value) { return value == std::byte{0xFF}; }));
+        }
+    }
+    CHECK((pools[0] == pools[1]));
+  }
+}
+
+namespace {
+
+/// Decodes a request whose prompt went in alone, among `others`; then verifies what it decoded.
+std::vector<std::vector<float>> decode_among(const AttentionOnlyShape& shape, std::uint64_t seed, int others,
+                                             std::int32_t spare_rows, Random& placement) {
+  const auto driver = make_test_driver();
+  AttentionOnlyWorld world(*driver, shape, attention_only_limits());
+  Random random(seed);
+  std::vector<std::int32_t> prompt;
+  for (int i = 0; i < 70; ++i) prompt.push_back(static_cast<std::int32_t>(random() % 61));
+  std::vector<ModelRequest> company;
+  for (int i = 0; i < others; ++i) company.push_back(world.request(10, placement));
+  ModelRequest request = world.request(prompt, placement);
+  request.tokens.push_back(world.prefill({{&request, 70}}, 70, 1).next[0]);
+  for (ModelRequest& other : company) other.tokens.push_back(world.prefill({{&other, 10}}, 10, 1).next[0]);
+  std::vector<std::vector<float>> logits;
+  ModelRequest guessed = request;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<ModelRequest*> batch;
+    for (ModelRequest& other : company) batch.push_back(&other);
+    batch.push_back(&request);
+    const ModelResult result = world.decode(batch, others + 1 + spare_rows);
+    for (std::size_t i = 0; i < batch.size(); ++i) batch[i]->tokens.push_back(result.next[i]);
+    logits.push_back(result.logits[static_cast<std::size_t>(others)]);
+  }
+  const std::vector<std::int32_t> drafts(request.tokens.begin() + 71, request.tokens.begin() + 73);
+  const ModelResult verified = world.verify({{&guessed, 1, drafts}}, 1 + spare_rows, 2);
+  CHECK(verified.accepted[0] == 2);  // greedy decoding again
+  for (std::size_t q = 0; q < 3; ++q) CHECK((verified.logits[q] == logits[q]));
+  return logits;
+}
+
+}  // namespace
+
+TEST_CASE("attention_only: decode and verify give a request the same bits in every batch and bucket and on any pages") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  Random placement(seed);
+  for (const AttentionOnlyCase& c : kAttentionOnlyCases) {
+    const AttentionOnlyShape shape = small_attention_only(c, seed);
+    const auto alone = decode_among(shape, seed, 0, 0, placement);
+    CAPTURE(to_string(c.kv), static_cast<int>(c.record));
+    CHECK(same_bits(decode_among(shape, seed, 2, 1, placement), alone));
+  }
+  AttentionOnlyShape other = small_attention_only(kAttentionOnlyCases[1], seed);
+  const auto one = decode_among(other, seed, 0, 0, placement);
+  other.partition_tokens = 23;
+  CHECK_FALSE(same_bits(decode_among(other, seed, 0, 0, placement), one));  // splits that are cut elsewhere are seen
+}

@@ -66,7 +66,7 @@ class ScratchTaker {
 
  private:
   template <class... Counts>
-  Lease one(const char* name, Role role, Dtype dtype, Counts... counts) {
+  Lease one(const std::string& name, Role role, Dtype dtype, Counts... counts) {
     return taker_.take(fmt::format("{} {}", to_string(phase_), name), role, dtype, counts...);
   }
 
@@ -122,7 +122,7 @@ class ScratchTaker {
 
   XqaPlan take_plan(LayerKind kind, std::int64_t slots) {
     const auto plan = [&](const char* name, Role role, Dtype dtype, std::int64_t count) {
-      return taker_.take(fmt::format("{} {} {}", to_string(phase_), to_string(kind), name), role, dtype, count);
+      return one(fmt::format("{} {}", to_string(kind), name), role, dtype, count);
     };
     XqaPlan x;
     if (kind == LayerKind::sparse) x.keys = plan("keys", Role::plan, Dtype::i64, slots * kXqaSlots);

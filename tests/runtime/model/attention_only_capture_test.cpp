@@ -1,6 +1,5 @@
 // Every phase captured: the audit finds nothing, a replay gives the bits of the eager
-// step whatever its pad rows hold, and no pad row leaves a byte in the cache. In decode
-// and verify a request's bits do not depend on its batch.
+// step whatever its pad rows hold, and no pad row leaves a byte in the cache.
 #include <algorithm>
 #include <cstring>
 
@@ -111,82 +110,43 @@ TEST_CASE("attention_only: a capture whose entry nobody declared is not admitted
   CHECK_THROWS_WITH(world.prefill({{&request, 3}}, 4, 1), Catch::Contains("RF306"));
 }
 
-TEST_CASE("attention_only: a pad row appends nothing and the null block and pages of nobody stay as they were") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
-  for (const Pads pads : kPads) {
-    CAPTURE(static_cast<int>(pads));
-    const AttentionOnlyCase& c = kAttentionOnlyCases[static_cast<std::size_t>(pads)];
-    std::vector<std::vector<std::byte>> pools;
-    for (const std::int32_t spare : {0, 3}) {
-      const auto driver = make_test_driver();
-      if (!has_gemm(*driver)) return;
-      AttentionOnlyWorld world(*driver, small_attention_only(c, seed), attention_only_limits());
-      world.pads = pads;
-      Random random(seed);
-      ModelRequest a = world.request(9, random), b = world.request(20, random);
-      a.tokens.push_back(world.prefill({{&a, 9}, {&b, 20}}, 29 + spare, 2 + spare / 2).next[0]);
-      b.tokens.push_back(7);
-      (void)world.decode({&a, &b}, 2 + spare);
-      (void)world.verify({{&a, 0, {3}}, {&b, 0, {5, 6}}}, 2 + spare / 2, 3);
-      pools.push_back(world.pools());
-      for (std::size_t layer = 0; layer < 3; ++layer)
-        for (std::int32_t page = 0; page < attention_only_limits().pages; ++page) {
-          if (page == a.pages[0] || page == b.pages[0]) continue;  // of all that they fed
-          const auto bytes = world.page(layer, page);
-          REQUIRE(std::all_of(bytes.begin(), bytes.end(), [](std::byte value) { return value == std::byte{0xFF}; }));
-        }
-    }
-    CHECK((pools[0] == pools[1]));
-  }
-}
-
 namespace {
 
-/// Decodes a request whose prompt went in alone, among `others`; then verifies what it decoded.
-std::vector<std::vector<float>> decode_among(const AttentionOnlyShape& shape, std::uint64_t seed, int others,
-                                             std::int32_t spare_rows, Random& placement) {
-  const auto driver = make_test_driver();
-  AttentionOnlyWorld world(*driver, shape, attention_only_limits());
+/// The pools after two requests went through all phases, with so many spare rows. Pages of nobody are fresh, unless
+/// pads count as rows.
+std::vector<std::byte> append_some(Driver& driver, const AttentionOnlyCase& c, std::uint64_t seed, std::int32_t spare,
+                                   Pads pads, bool counts_pads = false) {
+  AttentionOnlyWorld world(driver, small_attention_only(c, seed), attention_only_limits());
+  world.pads = pads;
+  world.counts_pads = counts_pads;
   Random random(seed);
-  std::vector<std::int32_t> prompt;
-  for (int i = 0; i < 70; ++i) prompt.push_back(static_cast<std::int32_t>(random() % 61));
-  std::vector<ModelRequest> company;
-  for (int i = 0; i < others; ++i) company.push_back(world.request(10, placement));
-  ModelRequest request = world.request(prompt, placement);
-  request.tokens.push_back(world.prefill({{&request, 70}}, 70, 1).next[0]);
-  for (ModelRequest& other : company) other.tokens.push_back(world.prefill({{&other, 10}}, 10, 1).next[0]);
-  std::vector<std::vector<float>> logits;
-  ModelRequest guessed = request;
-  for (int step = 0; step < 3; ++step) {
-    std::vector<ModelRequest*> batch;
-    for (ModelRequest& other : company) batch.push_back(&other);
-    batch.push_back(&request);
-    const ModelResult result = world.decode(batch, others + 1 + spare_rows);
-    for (std::size_t i = 0; i < batch.size(); ++i) batch[i]->tokens.push_back(result.next[i]);
-    logits.push_back(result.logits[static_cast<std::size_t>(others)]);
-  }
-  const std::vector<std::int32_t> drafts(request.tokens.begin() + 71, request.tokens.begin() + 73);
-  const ModelResult verified = world.verify({{&guessed, 1, drafts}}, 1 + spare_rows, 2);
-  CHECK(verified.accepted[0] == 2);  // greedy decoding again
-  for (std::size_t q = 0; q < 3; ++q) CHECK((verified.logits[q] == logits[q]));
-  return logits;
+  ModelRequest a = world.request(9, random), b = world.request(20, random);
+  a.tokens.push_back(3), b.tokens.push_back(7);
+  (void)world.prefill({{&a, 9}, {&b, 20}}, 29 + spare, 2 + spare / 2);
+  (void)world.decode({&a, &b}, 2 + spare);
+  (void)world.verify({{&a, 0, {3}}, {&b, 0, {5, 6}}}, 2 + spare / 2, 3);
+  for (std::size_t layer = 0; layer < 3; ++layer)
+    for (std::int32_t page = 0; page < attention_only_limits().pages; ++page) {
+      if (counts_pads || page == a.pages[0] || page == b.pages[0]) continue;  // of all that they fed
+      const auto bytes = world.page(layer, page);
+      REQUIRE(std::all_of(bytes.begin(), bytes.end(), [](std::byte value) { return value == std::byte{0xFF}; }));
+    }
+  return world.pools();
 }
 
 }  // namespace
 
-TEST_CASE("attention_only: decode and verify give a request the same bits in every batch and bucket and on any pages") {
+TEST_CASE("attention_only: a pad row appends nothing and the null block and pages of nobody stay as they were") {
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
-  Random placement(seed);
+  const auto driver = make_test_driver();
+  if (!has_gemm(*driver)) return;
   for (const AttentionOnlyCase& c : kAttentionOnlyCases) {
-    const AttentionOnlyShape shape = small_attention_only(c, seed);
-    const auto alone = decode_among(shape, seed, 0, 0, placement);
     CAPTURE(to_string(c.kv), static_cast<int>(c.record));
-    CHECK(same_bits(decode_among(shape, seed, 2, 1, placement), alone));
+    const auto pools = append_some(*driver, c, seed, 3, Pads::ones);
+    CHECK((append_some(*driver, c, seed, 3, Pads::stale) == pools));
+    // Another bucket may have another GEMM algorithm on a GPU.
+    if (driver->device().kind == "host") CHECK((append_some(*driver, c, seed, 0, Pads::sevens) == pools));
+    CHECK_FALSE((append_some(*driver, c, seed, 3, Pads::stale, true) == pools));  // the control: pads that count append
   }
-  AttentionOnlyShape other = small_attention_only(kAttentionOnlyCases[1], seed);
-  const auto one = decode_among(other, seed, 0, 0, placement);
-  other.partition_tokens = 23;
-  CHECK_FALSE(same_bits(decode_among(other, seed, 0, 0, placement), one));  // splits that are cut elsewhere are seen
 }

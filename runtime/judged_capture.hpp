@@ -29,7 +29,7 @@ struct StepRecorder {
 struct CaptureBench {
   Driver& driver;
   SequenceClock& clock;
-  const BufferRegistry& registry;
+  BufferRegistry& registry;
   Arena& arena;
   Stream stream{};
 };

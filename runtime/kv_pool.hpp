@@ -1,16 +1,12 @@
-// The paged KV pool: one lease, pages handed out by number, page 0 kept back as
-// the null block that no request ever owns. What the pages hold is the ops' affair.
+// The paged KV pool: one lease, whose pages are handed out by number. What the pages
+// hold is the ops' affair, and who gets them is the allocator's.
 #pragma once
-
-#include <cstdint>
-#include <vector>
 
 #include "kernels/kv_pool_view.hpp"
 #include "runtime/arena.hpp"
+#include "runtime/page_allocator.hpp"
 
 namespace refrain {
-
-inline constexpr std::int32_t kNullBlock = 0;
 
 class KvPool {
  public:
@@ -19,20 +15,13 @@ class KvPool {
 
   [[nodiscard]] const KvPoolView& view() const noexcept { return view_; }
   [[nodiscard]] const Lease& lease() const noexcept { return lease_; }
-
-  /// The lowest free page, never 0. Throws Error{refused} when none is left.
-  [[nodiscard]] std::int32_t take_page();
-  /// Asserts that the page was taken.
-  void give_back(std::int32_t page);
-  [[nodiscard]] std::int64_t pages_free() const noexcept { return free_count_; }
-  [[nodiscard]] bool taken(std::int32_t page) const noexcept { return taken_[static_cast<std::size_t>(page)]; }
+  [[nodiscard]] PageAllocator& pages() noexcept { return pages_; }
+  [[nodiscard]] const PageAllocator& pages() const noexcept { return pages_; }
 
  private:
   KvPoolView view_;
   Lease lease_;
-  std::vector<bool> taken_;
-  std::int64_t free_count_ = 0;
-  std::size_t search_from_ = 1;
+  PageAllocator pages_;
 };
 
 }  // namespace refrain

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -22,13 +23,26 @@ std::uint64_t place(std::vector<RingField>& fields, std::uint64_t at) {
   return at;
 }
 
+/// The front of each field, as many bytes as the graph needs.
 template <class Args>
-Args args_of(const RingView& ring, const std::vector<RingField>& fields) {
+Args args_of(const RingView& ring, const std::vector<RingField>& fields, std::span<const std::uint64_t> bytes) {
+  assert(bytes.size() == fields.size());
   Args args;
   args.ring = ring;
-  std::copy(fields.begin(), fields.end(), args.fields.begin());
-  args.count = static_cast<std::int32_t>(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    assert(bytes[i] <= fields[i].bytes);
+    if (bytes[i] == 0) continue;
+    RingField& field = args.fields[static_cast<std::size_t>(args.count++)];
+    field = fields[i];
+    field.bytes = bytes[i];
+  }
   return args;
+}
+
+std::vector<std::uint64_t> whole(const std::vector<RingField>& fields) {
+  std::vector<std::uint64_t> bytes;
+  for (const RingField& field : fields) bytes.push_back(field.bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -72,8 +86,14 @@ StepRing::~StepRing() {
   (void)driver_.release(memory_, MemorySpace::pinned);
 }
 
-void StepRing::prepare(Recorder& recorder) const {
+void StepRing::prepare(Recorder& recorder) {
   recorder.zero(counter_.address(), sizeof(std::uint64_t));
+  std::fill_n(done_, depth_, std::uint64_t{0});
+  issued_ = completed_ = 0;
+  declare(recorder);
+}
+
+void StepRing::declare(Recorder& recorder) const {
   recorder.entry(Fact::written, memory_, slot_bytes_ * depth_, Origin::host_each_launch,
                  "the host, before every launch, in the slot that the launch reads");
   recorder.entry(Fact::written, counter_.address(), sizeof(std::uint64_t), Origin::previous_replay,
@@ -81,15 +101,25 @@ void StepRing::prepare(Recorder& recorder) const {
 }
 
 void StepRing::record_take(Recorder& recorder) const {
-  const RingView ring{slot(0), slot_bytes_, depth_, counter_.as<std::uint64_t>()};
-  recorder.launch(ring_take, args_of<RingTakeArgs>(ring, inputs_));
+  record_take(recorder, whole(inputs_));
 }
 
 void StepRing::record_give(Recorder& recorder) const {
-  const RingView ring{slot(0), slot_bytes_, depth_, counter_.as<std::uint64_t>()};
-  auto args = args_of<RingGiveArgs>(ring, results_);
+  record_give(recorder, whole(results_));
+}
+
+void StepRing::record_take(Recorder& recorder, std::span<const std::uint64_t> bytes) const {
+  recorder.launch(ring_take, args_of<RingTakeArgs>(view(), inputs_, bytes));
+}
+
+void StepRing::record_give(Recorder& recorder, std::span<const std::uint64_t> bytes) const {
+  auto args = args_of<RingGiveArgs>(view(), results_, bytes);
   args.done = done_;
   recorder.launch(ring_give, args);
+}
+
+RingView StepRing::view() const noexcept {
+  return {slot(0), slot_bytes_, depth_, counter_.as<std::uint64_t>()};
 }
 
 std::byte* StepRing::slot(std::uint64_t step) const noexcept {
@@ -100,15 +130,25 @@ std::span<std::byte> StepRing::input(std::size_t field) noexcept {
   return {slot(issued_) + inputs_[field].offset, inputs_[field].bytes};
 }
 
+bool StepRing::done(std::uint64_t step) const noexcept {
+  return std::atomic_ref(done_[step % depth_]).load(std::memory_order_acquire) == step + 1;
+}
+
 std::uint64_t StepRing::completed() const noexcept {
-  while (completed_ < issued_ &&
-         std::atomic_ref(done_[completed_ % depth_]).load(std::memory_order_acquire) == completed_ + 1)
-    ++completed_;
+  while (completed_ < issued_ && done(completed_)) ++completed_;
   return completed_;
+}
+
+bool StepRing::ran_unissued() const noexcept {
+  return done(issued_);
 }
 
 std::span<const std::byte> StepRing::result(std::uint64_t step, std::size_t field) const noexcept {
   return {slot(step) + results_[field].offset, results_[field].bytes};
+}
+
+std::vector<std::uint64_t> StepRing::allocations() const {
+  return {registry_[counter_.id()].allocation, registry_[slots_buffer_].allocation, registry_[done_buffer_].allocation};
 }
 
 }  // namespace refrain

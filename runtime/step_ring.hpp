@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,11 +26,19 @@ class StepRing {
   StepRing(const StepRing&) = delete;
   StepRing& operator=(const StepRing&) = delete;
 
-  /// Eager, once, before any capture: zeroes the counter, and declares what the host writes before every launch.
-  void prepare(Recorder& recorder) const;
-  /// The step's first and last launch.
+  /// Eager, while no step is in flight: steps are counted from 0 again, here and on the device; so once before any
+  /// launch, and again when the arena's memory was lost. Declares as well. Throws Error{driver}; then call it again.
+  void prepare(Recorder& recorder);
+  /// What holds when a replay begins, for a capture: the slot that the host wrote, the counter of the replay before.
+  void declare(Recorder& recorder) const;
+
+  /// The step's first and last launch: all of every field.
   void record_take(Recorder& recorder) const;
   void record_give(Recorder& recorder) const;
+  /// As above, of a graph that needs the first `bytes` of each field; 0 leaves a field out. As many as there are fields
+  /// and one that is not 0; slots are laid out for the largest all the same.
+  void record_take(Recorder& recorder, std::span<const std::uint64_t> bytes) const;
+  void record_give(Recorder& recorder, std::span<const std::uint64_t> bytes) const;
 
   /// Every slot belongs to a step that is not done: nothing may be written or launched. Polls; no call.
   [[nodiscard]] bool full() const noexcept { return issued_ - completed() >= depth_; }
@@ -37,13 +46,24 @@ class StepRing {
   [[nodiscard]] std::span<std::byte> input(std::size_t field) noexcept;
   /// After each launch of a graph with record_take and record_give in it.
   void issued() noexcept { ++issued_; }
+  /// For a launch that failed: whether the step that was not issued() is done all the same, because only a later call
+  /// of it failed. Final once the stream is idle.
+  [[nodiscard]] bool ran_unissued() const noexcept;
+  /// Launches so far.
+  [[nodiscard]] std::uint64_t issued_steps() const noexcept { return issued_; }
   /// Steps whose results are there. Polls; no call.
   [[nodiscard]] std::uint64_t completed() const noexcept;
   /// Result `field` of step `step` < completed(), until step + depth is issued.
   [[nodiscard]] std::span<const std::byte> result(std::uint64_t step, std::size_t field) const noexcept;
 
+  /// Buffer::allocation of all that a graph with the ring's ends in it names of the ring, for its StepKey.
+  [[nodiscard]] std::vector<std::uint64_t> allocations() const;
+
  private:
   [[nodiscard]] std::byte* slot(std::uint64_t step) const noexcept;
+
+  [[nodiscard]] bool done(std::uint64_t step) const noexcept;
+  [[nodiscard]] RingView view() const noexcept;
 
   Driver& driver_;
   BufferRegistry& registry_;

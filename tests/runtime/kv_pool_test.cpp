@@ -1,26 +1,9 @@
 #include "runtime/kv_pool.hpp"
 
-#include <set>
-
 #include "runtime/host/host_driver.hpp"
 #include "tests/catch.hpp"
 
 using namespace refrain;
-
-TEST_CASE("kv pool: every page but the null block is handed out once, and a full pool refuses") {
-  HostDriver driver;
-  SequenceClock clock;
-  BufferRegistry registry{clock};
-  Arena arena(driver, registry, 1 << 20);
-  KvPool pool(arena, {.data = nullptr, .pages = 9, .page_size = 4, .kv_heads = 1, .dim = 256, .dtype = Dtype::e4m3});
-  std::set<std::int32_t> pages;
-  for (int i = 0; i < 8; ++i) pages.insert(pool.take_page());
-  CHECK(pages == std::set<std::int32_t>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK_THROWS_AS(pool.take_page(), Error);
-  pool.give_back(5);
-  CHECK(pool.pages_free() == 1);
-  CHECK(pool.take_page() == 5);
-}
 
 TEST_CASE("kv pool: the null block is marked as bytes that no op may write") {
   HostDriver driver;

@@ -241,3 +241,103 @@ TEST_CASE("step ring: a ring without depth or with too many fields is refused") 
   CHECK_THROWS_AS(StepRing(host, registry, arena, many, one, 2), Error);
   CHECK_THROWS_AS(StepRing(host, registry, arena, {}, one, 2), Error);
 }
+
+namespace {
+
+/// A ring of two inputs and two results of 64 bytes, its device memory poisoned with 0xFF.
+struct TwoFields {
+  TwoFields() {
+    check(host.create_stream(stream), "stream");
+    std::memset(in.as<std::byte>(), 0xFF, 128);
+    std::memset(out.as<std::byte>(), 0xFF, 128);
+    ring.prepare(recorder);
+  }
+  ~TwoFields() { (void)host.destroy_stream(stream); }
+  static std::vector<RingField> halves(const Lease& lease, Role role) {
+    return {field(lease.address(), 64, role, Dtype::u8), field(lease.address() + 64, 64, role, Dtype::u8)};
+  }
+  /// The 128 bytes behind a lease that are not `poison`.
+  static std::vector<int> touched(const Lease& lease) {
+    std::vector<int> at;
+    for (int i = 0; i < 128; ++i)
+      if (lease.as<std::uint8_t>()[i] != 0xFF) at.push_back(i);
+    return at;
+  }
+
+  HostDriver host;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
+  Arena arena{host, registry, 4096};
+  Lease in = arena.lease({"in", 128, Role::input, Dtype::u8}), out = arena.lease({"out", 128, Role::output, Dtype::u8});
+  StepRing ring{host, registry, arena, halves(in, Role::input), halves(out, Role::output), 2};
+  Stream stream{};
+  Recorder recorder{host, registry, stream};
+};
+
+}  // namespace
+
+TEST_CASE("step ring: a graph moves the front of each field that it asks for and leaves the rest alone") {
+  TwoFields w;
+  for (const std::size_t i : {0u, 1u}) std::memset(w.ring.input(i).data(), 7, 64);
+  w.ring.record_take(w.recorder, std::vector<std::uint64_t>{3, 0});
+  CHECK(TwoFields::touched(w.in) == std::vector<int>{0, 1, 2});
+  std::memset(w.out.as<std::byte>(), 9, 128);
+  w.ring.record_give(w.recorder, std::vector<std::uint64_t>{0, 5});
+  w.ring.issued();
+  REQUIRE(w.ring.completed() == 1);
+  for (const std::byte b : w.ring.result(0, 0)) CHECK(b == std::byte{0});  // as the ring began
+  const auto second = w.ring.result(0, 1);
+  for (std::size_t i = 0; i < 64; ++i) CHECK(second[i] == std::byte{i < 5 ? std::uint8_t{9} : std::uint8_t{0}});
+}
+
+TEST_CASE("step ring: the contract of a prefix names the prefix and no field that is left out") {
+  TwoFields w;
+  CaptureScope scope(w.recorder, CaptureMode::thread_local_);
+  w.ring.record_take(w.recorder, std::vector<std::uint64_t>{0, 20});
+  const Captured captured = scope.finish("prefix", {});
+  REQUIRE(captured.graph.nodes.size() == 1);
+  std::vector<ByteRange> written;
+  for (const NodeAccess& access : captured.graph.nodes[0].accesses)
+    if (access.mode == Mode::write) written.push_back(access.range);
+  CHECK(written == std::vector<ByteRange>{{64, 84}});
+}
+
+TEST_CASE("step ring: a step that ran though its launch was said to fail is seen") {
+  TwoFields w;
+  CHECK_FALSE(w.ring.ran_unissued());
+  w.ring.record_give(w.recorder);
+  CHECK(w.ring.ran_unissued());
+  CHECK(w.ring.completed() == 0);
+  w.ring.issued();
+  CHECK(w.ring.completed() == 1);
+  CHECK_FALSE(w.ring.ran_unissued());
+}
+
+TEST_CASE("step ring: prepared again it counts from the beginning on both sides") {
+  TwoFields w;
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    w.ring.record_give(w.recorder);
+    w.ring.issued();
+  }
+  CHECK(w.ring.completed() == 3);
+  w.ring.prepare(w.recorder);
+  CHECK(w.ring.completed() == 0);
+  CHECK(w.ring.issued_steps() == 0);
+  CHECK_FALSE(w.ring.ran_unissued());
+  w.ring.record_give(w.recorder);
+  w.ring.issued();
+  CHECK(w.ring.completed() == 1);
+}
+
+TEST_CASE("step ring: what a step key has to name of it is what a graph names") {
+  TwoFields w;
+  CaptureScope scope(w.recorder, CaptureMode::thread_local_);
+  w.ring.record_take(w.recorder);
+  w.ring.record_give(w.recorder);
+  const Captured captured = scope.finish("ends", {});
+  std::set<std::uint64_t> named{w.registry[w.in.id()].allocation, w.registry[w.out.id()].allocation};
+  for (const std::uint64_t allocation : w.ring.allocations()) named.insert(allocation);
+  std::set<std::uint64_t> found;
+  for (const Buffer& buffer : captured.graph.buffers) found.insert(buffer.allocation);
+  CHECK(found == named);
+}

@@ -27,7 +27,7 @@ std::int32_t partition_count(const StepOptions& o) {
 std::vector<std::vector<std::int32_t>> take_pages(KvPool& pool, const StepOptions& o) {
   const auto each = static_cast<std::size_t>(pages_used(o));
   std::vector<std::int32_t> taken(each * static_cast<std::size_t>(o.requests));
-  for (std::int32_t& page : taken) page = pool.take_page();
+  for (std::int32_t& page : taken) page = pool.pages().take();
   if (o.requests > 1) {
     std::mt19937_64 random(o.seed);
     std::shuffle(taken.begin(), taken.end(), random);

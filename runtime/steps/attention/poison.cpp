@@ -56,7 +56,7 @@ void fill_null_block(Driver& driver, const AttentionBuffers& b, const AttentionI
 
 void fill_unused_pages(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {
   for (std::int32_t page = 1; page < b.pool.view().pages; ++page)
-    if (!b.pool.taken(page)) fill_page(driver, b.pool.view(), page, fill);
+    if (!b.pool.pages().taken(page)) fill_page(driver, b.pool.view(), page, fill);
 }
 
 void fill_page_tails(Driver& driver, const AttentionBuffers& b, const AttentionInputs&, Fill fill) {

@@ -80,8 +80,11 @@ void Arena::sleep() {
   asleep_ = true;
   for (Piece& piece : pieces_) {
     if (!piece.mapped) continue;
-    check(driver_.unmap(base_ + piece.offset, piece.bytes), "unmapping the arena's memory");
-    piece.mapped = false;
+    const Status status = driver_.unmap(base_ + piece.offset, piece.bytes);
+    // A broken context may say that a call failed which it carried out, and nothing is unmapped twice.
+    Buffer still_there;
+    piece.mapped = status != Status::success && driver_.identify(base_ + piece.offset, still_there) == Status::success;
+    check(status, "unmapping the arena's memory");
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include "audit/audit.hpp"
 #include "graphs/error.hpp"
+#include "runtime/failing_driver.hpp"
+#include "runtime/host/host_driver.hpp"
 #include "runtime/session.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/test_driver.hpp"
@@ -92,4 +94,37 @@ TEST_CASE("arena sleep: while it sleeps no graph is launched and nothing is leas
   CHECK_THROWS_AS(s.session.arena.lease({"more", 1, Role::scratch, Dtype::u8}), Error);
   s.session.arena.wake();
   CHECK_FALSE(s.session.arena.asleep());
+}
+
+TEST_CASE("arena sleep: every call of it may fail and it sleeps and wakes all the same when asked again") {
+  std::uint64_t failures = 0;
+  for (std::uint64_t at = 1, before = 0; at == 1 || failures > before; ++at) {
+    before = failures;
+    HostDriver host;
+    {
+      FailingDriver driver(host, at);
+      std::optional<Arena> arena;
+      SequenceClock clock;
+      BufferRegistry registry{clock};
+      std::vector<Lease> leases;
+      const auto again = [&](auto action) {
+        try {
+          action();
+        } catch (const Error&) {
+          ++failures;
+          action();
+        }
+      };
+      again([&] { arena.emplace(driver, registry, 16 * Driver::kMapGranularity); });
+      for (int i = 0; i < 3; ++i)
+        again([&] { leases.push_back(arena->lease({"piece", Driver::kMapGranularity, Role::scratch, Dtype::u8})); });
+      again([&] { arena->sleep(); });
+      CHECK(arena->bytes_mapped() == 0);
+      again([&] { arena->wake(); });
+      for (const Lease& lease : leases) *lease.as<std::uint8_t>() = 1;  // there is memory behind each
+      leases.clear();
+    }
+    CHECK(host.census() == HostDriver::Census{});
+  }
+  CHECK(failures > 8);
 }

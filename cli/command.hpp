@@ -27,6 +27,7 @@ std::function<int()> declare_rules(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);
 std::function<int()> declare_diff(CLI::App& app);
 std::function<int()> declare_scales(CLI::App& app);
+std::function<int()> declare_serve(CLI::App& app);
 std::function<int()> declare_doctor(CLI::App& app);
 
 enum class Format { text, json };

@@ -21,6 +21,7 @@ constexpr std::array kCommands = {
     Command{"diff", "what differs between two graphs", declare_diff},
     Command{"rules", "the catalogue of rules, or one of them explained", declare_rules},
     Command{"scales", "K/V scales of a checkpoint: write an overlay, verify one, show them", declare_scales},
+    Command{"serve", "serve a script of requests and say what each step and token took", declare_serve},
     Command{"doctor", "what this build and machine can do", declare_doctor},
 };
 

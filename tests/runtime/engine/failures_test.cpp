@@ -128,6 +128,26 @@ TEST_CASE("engine: a launch that fails leaves every request and every page where
   w.check_all();
 }
 
+TEST_CASE("engine: pages that were taken for a launch that failed go back") {
+  HostDriver host;
+  FailingDriver counting(host, 0);
+  std::uint64_t calls = 0;
+  {
+    EngineWorld w(counting, tiny_limits());
+    (void)w.engine->warm_up();
+    calls = counting.calls();
+  }
+  FailingDriver failing(host, calls + 1);
+  EngineWorld w(failing, tiny_limits());
+  (void)w.engine->warm_up();
+  submit_some(w);
+  CHECK_THROWS_AS(w.engine->step(), Error);
+  CHECK(w.engine->stats().pages_in_use == 0);
+  CHECK(w.engine->stats().pages_in_use_most == 1);
+  CHECK(run_through(w) == 0);
+  w.check_all();
+}
+
 TEST_CASE("engine: a step whose capture fails runs eagerly and is counted with its reason and loses nothing") {
   HostDriver host;
   EngineWorld w(host);

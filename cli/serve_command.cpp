@@ -109,6 +109,9 @@ void add_limits(CLI::App& app, ServeFlags& flags) {
   app.add_option("--verify-requests", l.verify_requests, "requests in one draft verification (--decode-rows)");
   app.add_option("--drafts", l.drafts, "the most tokens drafted for a request, by lookup in its prompt (0)");
   app.add_option("--ring-depth", flags.engine.ring_depth, "steps that may be in flight (2)");
+  app.add_flag("--pdl", flags.engine.pdl, "programmatic dependent launch: kernels that wait on the device start early");
+  app.add_option("--compare-every", flags.engine.compare_every,
+                 "run each n-th step once more, eagerly, and compare; 0: none (0)");
   app.add_option("--eos", flags.engine.eos, "token id that ends every answer (none)");
 }
 

@@ -86,6 +86,8 @@ std::string serve_json(const ServeResult& result) {
                   {"coverage_ratio", s.coverage()},
                   {"phases", phases_json(s)},
                   {"fallbacks", reasons_json(s.fallbacks)},
+                  {"eager_checks", s.eager_checks},
+                  {"eager_mismatches", s.eager_mismatches},
                   {"refusals", reasons_json(s.refusals)},
                   {"finished", reasons_json(s.finished)},
                   {"tokens_in", s.tokens_in},
@@ -123,6 +125,9 @@ std::string serve_text(const ServeResult& result) {
   text += reasons_text("finished", s.finished) + reasons_text("refused", s.refusals);
   for (const ScriptOutcome& r : result.requests)
     if (!r.refused.empty()) text += fmt::format("{:<14}line {}: {}\n", "", r.line, r.refused);
+  if (s.eager_checks > 0)
+    text += fmt::format("{:<14}{} steps, {} of them gave something else\n", "eager checks", s.eager_checks,
+                        s.eager_mismatches);
   return text + reasons_text("fallbacks", s.fallbacks);
 }
 

@@ -71,7 +71,9 @@ class Play {
 }  // namespace
 
 int ServeResult::exit_code() const {
-  return stats.fallbacks.count > 0 || stats.finished.reasons.count("failed") > 0 ? kExitFindings : kExitClean;
+  return stats.fallbacks.count > 0 || stats.eager_mismatches > 0 || stats.finished.reasons.count("failed") > 0
+             ? kExitFindings
+             : kExitClean;
 }
 
 void serve_script(Engine& engine, const std::vector<ScriptedRequest>& script, double speed, ServeResult& result) {

@@ -35,6 +35,7 @@ StepRecorder Engine::step_recorder() {
     model_.prepare(recorder, shape_of_.at(key));
   };
   steps.record = [this](Recorder& recorder, const StepKey& key) {
+    recorder.start_early(options_.pdl);
     const StepShape& shape = shape_of_.at(key);
     memory_.record_take(recorder, shape);
     model_.record(recorder, shape, memory_.places(shape));
@@ -159,6 +160,20 @@ void Engine::launch(StepPlan plan) {
     throw;
   }
   accept(std::move(flight));
+  if (options_.compare_every != 0 && ++launched_ % options_.compare_every == 0) compare_with_eager();
+}
+
+/// The inputs of the last launch lie in device memory until the next. K and V are appended where they were, as they
+/// were.
+void Engine::compare_with_eager() {
+  const StepShape shape = flights_.back().plan.shape;
+  const std::uint64_t step = flights_.back().step;
+  while (!flights_.empty()) wait_for_oldest();
+  Recorder recorder(bench_.driver, bench_.registry, bench_.stream);
+  model_.record(recorder, shape, memory_.places(shape));
+  check(bench_.driver.synchronize(bench_.stream), "cudaStreamSynchronize");
+  ++stats_.eager_checks;
+  if (!memory_.results_equal(bench_.driver, step, shape)) ++stats_.eager_mismatches;
 }
 
 /// An eager step may fail after it gave its results: then the device has counted it, and so does the host.

@@ -26,6 +26,10 @@ struct EngineOptions {
   bool drafts = true;                                                     ///< where the model's limits have any
   std::uint64_t byte_budget = std::numeric_limits<std::uint64_t>::max();  ///< as CacheOptions
   CaptureMode mode = CaptureMode::global;
+  bool pdl = false;  ///< kernels that wait on the device start early (Recorder::start_early)
+  /// n: each n-th step is run once more, eagerly, on the inputs that it had, and what differs is counted; it waits for
+  /// the steps in flight and copies the results, so it is for canaries and tests. 0: none.
+  std::uint64_t compare_every = 0;
   /// Required, as CacheOptions::on_fallback.
   std::function<void(const StepKey& key, const std::string& reason)> on_fallback;
   Progress progress;  ///< of the warm-up
@@ -93,6 +97,7 @@ class Engine {
   void take_done();
   void wait_for_oldest();
   void take(const Flight& flight);
+  void compare_with_eager();
   void count(const Flight& flight, std::uint64_t now_ns);
 
   CaptureBench bench_;
@@ -108,6 +113,7 @@ class Engine {
   std::deque<Flight> flights_;      // launched, the oldest first
   std::optional<Flight> doubtful_;  // its launch failed, and nobody has looked yet whether it ran
   std::string fallback_reason_;     // of the run under way
+  std::uint64_t launched_ = 0;
   State state_ = State::cold;
 };
 

@@ -115,6 +115,9 @@ std::string prometheus_text(const EngineStats& stats) {
   out.one("refrain_failed_launches_total", "counter", "Steps that were tried again.", stats.failed_launches);
   out.one("refrain_late_captures_total", "counter", "Graphs that were captured while a step waited.",
           stats.captured_late);
+  out.one("refrain_eager_checks_total", "counter", "Steps that were run once more, eagerly.", stats.eager_checks);
+  out.one("refrain_eager_mismatches_total", "counter", "Of these, those that gave something else.",
+          stats.eager_mismatches);
   out.one("refrain_coverage_ratio", "gauge", "Replayed steps of all.", stats.coverage());
   add_requests(out, stats);
   out.one("refrain_pages", "gauge", "KV pages that requests may have.", stats.pages);

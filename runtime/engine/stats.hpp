@@ -31,8 +31,10 @@ struct EngineStats {
   std::uint64_t tokens_out = 0;
   std::uint64_t drafted = 0, accepted = 0;  ///< tokens
   std::uint64_t preemptions = 0;
-  std::uint64_t failed_launches = 0;  ///< of steps that were tried again
-  std::uint64_t captured_late = 0;    ///< replays whose graph had to be captured first
+  std::uint64_t failed_launches = 0;   ///< of steps that were tried again
+  std::uint64_t captured_late = 0;     ///< replays whose graph had to be captured first
+  std::uint64_t eager_checks = 0;      ///< steps that were run once more, eagerly
+  std::uint64_t eager_mismatches = 0;  ///< of these, those that gave something else
 
   // Now.
   std::int64_t pages = 0, pages_in_use = 0, pages_in_use_most = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/transfer.hpp"
+
 namespace refrain {
 namespace {
 
@@ -147,6 +149,16 @@ std::span<const std::int32_t> StepMemory::result(StepResult which, std::uint64_t
   const std::span<const std::byte> bytes = ring_.result(step, at);
   return {reinterpret_cast<const std::int32_t*>(bytes.data()),
           bytes_of(kResults[at], shape, pages_per_request_) / sizeof(std::int32_t)};
+}
+
+bool StepMemory::results_equal(Driver& driver, std::uint64_t step, const StepShape& shape) const {
+  for (const StepResult which : {StepResult::next_tokens, StepResult::accepted}) {
+    const std::span<const std::int32_t> given = result(which, step, shape);
+    std::vector<std::int32_t> now(given.size());
+    read_device(driver, std::as_writable_bytes(std::span(now)), results_[static_cast<std::size_t>(which)].address());
+    if (!std::equal(now.begin(), now.end(), given.begin())) return false;
+  }
+  return true;
 }
 
 std::vector<std::uint64_t> StepMemory::allocations() const {

@@ -49,6 +49,9 @@ class StepMemory {
   [[nodiscard]] std::span<const std::int32_t> result(StepResult which, std::uint64_t step,
                                                      const StepShape& shape) const;
 
+  /// Whether the arrays on the device hold what step `step` gave, pads included. Blocking. Throws Error{driver}.
+  [[nodiscard]] bool results_equal(Driver& driver, std::uint64_t step, const StepShape& shape) const;
+
   [[nodiscard]] StepRing& ring() noexcept { return ring_; }
   [[nodiscard]] std::int32_t pages_per_request() const noexcept { return pages_per_request_; }
   /// Buffer::allocation of all that a step names of it.

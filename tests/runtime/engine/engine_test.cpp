@@ -268,3 +268,24 @@ TEST_CASE("engine: it sleeps in the middle and goes on after it as if nothing ha
     CHECK(w.engine->stats().coverage() == 1.0);
   }
 }
+
+TEST_CASE("engine: a step that is run once more eagerly gives the same and one that does not is counted") {
+  HostDriver host;
+  EngineOptions options;
+  options.compare_every = 3;
+  EngineWorld w(host, small_limits(), options);
+  w.engine->warm_up();
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 12; ++i) w.submit(random_request(random));
+  w.run();
+  w.check_all();
+  const EngineStats clean = w.engine->stats();
+  CHECK(clean.eager_checks == clean.steps() / 3);
+  CHECK(clean.eager_checks > 0);
+  CHECK(clean.eager_mismatches == 0);
+  // The eager runs alone look a token too far; the replays do not.
+  w.model->on_record = [&] { w.model->fault = ToyFault::long_length; };
+  w.submit(greedy({1, 2, 3, 4, 5, 6}, 9));
+  while (w.engine->step() && w.engine->stats().eager_mismatches == 0) w.model->fault = ToyFault::none;
+  CHECK(w.engine->stats().eager_mismatches > 0);
+}

@@ -240,6 +240,7 @@ void ToyModel::prepare(Recorder& recorder, const StepShape&) {
 
 void ToyModel::record(Recorder& recorder, const StepShape& shape, const StepPlaces& places) {
   recorded.push_back(shape);
+  if (on_record) on_record();
   if (syncs && syncs(shape)) check(recorder.driver().synchronize(recorder.stream()), "cudaStreamSynchronize");
   const ToyArgs args{shape, places, pool_.as<std::int32_t>(), limits_.pages, page_size_, &complaints, &fault};
   recorder.launch(toy_append, args);

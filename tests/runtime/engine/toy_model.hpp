@@ -52,6 +52,7 @@ class ToyModel final : public Model {
   std::function<std::string(const StepShape&)> refuses;
   std::function<bool(const StepShape&)> syncs;  ///< inside the step, so that its capture fails
   ToyFault fault = ToyFault::none;
+  std::function<void()> on_record;
   bool keys_alike = false;
   int loads = 0;
   std::vector<StepShape> recorded;

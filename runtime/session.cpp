@@ -29,27 +29,21 @@ CaptureInfo capture_info(const StepOptions& o) {
 }  // namespace
 
 Session::Session(Driver& inner, const StepOptions& options)
-    : driver(inner, clock),
-      arena(driver, registry, step_arena_bytes(valid(options))),
+    : Runtime(inner, step_arena_bytes(valid(options))),
       step(make_step(driver, registry, arena, default_options(options))) {
   for (const Buffer& buffer : registry.all())
     if (buffer.role == Role::input) driver.bind(buffer.name, buffer.base, buffer.bytes);
   step->upload(driver);
-  check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
 }
 
-Session::~Session() {
-  (void)driver.destroy_stream(stream);
-}
-
-std::optional<Captured> Session::capture(Recorder& recorder, std::string& error) {
-  step->prepare(recorder);
+std::optional<Captured> Session::capture(Recorder& on, std::string& error) {
+  step->prepare(on);
   // A bare cudaMalloc kills a strict capture; only a relaxed one lets it pass in silence.
   const bool relaxed = step->options().faults.has(Fault::alloc_in_capture);
   try {
     const ProfilerRange phase(driver, phase_of(step->options()));
-    CaptureScope scope(recorder, relaxed ? CaptureMode::relaxed : CaptureMode::global);
-    step->record(recorder);
+    CaptureScope scope(on, relaxed ? CaptureMode::relaxed : CaptureMode::global);
+    step->record(on);
     std::optional<Captured> captured;
     captured.emplace(scope.finish(to_string(step->options().step), capture_info(step->options())));
     driver.add_graph(captured->handle(), captured->graph);

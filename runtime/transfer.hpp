@@ -18,6 +18,14 @@ void write_array(Driver& driver, const Lease& to, const std::vector<T>& from) {
   write_device(driver, to.address(), std::as_bytes(std::span(from)));
 }
 
+/// The first `count` elements of a lease.
+template <class T>
+[[nodiscard]] std::vector<T> read_array(Driver& driver, const Lease& from, std::size_t count) {
+  std::vector<T> to(count);
+  read_device(driver, std::as_writable_bytes(std::span(to)), from.address());
+  return to;
+}
+
 /// After write_device and before a launch on another stream: a copy from pageable memory may return before the
 /// device has all of it.
 void settle_writes(Driver& driver);

@@ -60,7 +60,7 @@ class Classifier {
     if (segment.state == State::parallel || segment.state == State::mixed) {
       failure.kind = FailureKind::unordered;
       name_parallel(failure);
-    } else if (segment.state == State::not_left) {
+    } else if (segment.state == State::not_left || was_others(failure, segment.state)) {
       set_absent(failure);
     } else if (const auto giver = givers_.before(broken.node, need.fact, need.buffer, range)) {
       failure.kind = FailureKind::destroyed;
@@ -92,6 +92,12 @@ class Classifier {
     } else {
       failure.kind = failure.entry ? FailureKind::entry_lost : FailureKind::missing;
     }
+  }
+
+  // It held before the first replay, in memory that other graphs write since: that says more than who gives it too
+  // late.
+  [[nodiscard]] bool was_others(const Failure& failure, State state) const {
+    return state == State::untouched && graph_.buffers[failure.buffer].shared && entry_of(failure).has_value();
   }
 
   [[nodiscard]] std::optional<std::size_t> entry_of(const Failure& failure) const {

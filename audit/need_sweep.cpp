@@ -54,7 +54,7 @@ class NeedSweep {
       History& history = history_[segment];
       if (entry.origin == Origin::host_each_launch)
         history.at_start |= closure(entry.fact);
-      else
+      else if (!graph_.buffers[entry.buffer].shared)
         history.at_first |= closure(entry.fact);
       // Once written stays written, whoever wrote it and when.
       if (closure(entry.fact) & bit(Fact::written)) history.at_start |= bit(Fact::written);

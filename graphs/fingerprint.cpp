@@ -67,6 +67,7 @@ class GraphHash {
     hash_.number(buffer.bytes);
     hash_.word(buffer.dtype);
     hash_.word(buffer.space);
+    if (buffer.shared) hash_.text("shared");
     if (buffer.reserved.empty()) return;
     hash_.text("reserved");
     hash_.number(buffer.reserved.begin);

@@ -148,10 +148,12 @@ struct Buffer {
   std::uint64_t allocation = 0;  ///< the arena's generation, or driver_allocation() of CUDA's BUFFER_ID; 0 = unknown
   std::optional<std::uint64_t> born, died;  ///< event sequence numbers; absent = not seen
   ByteRange reserved{};  ///< bytes that no op may ever write, such as the null block of a KV pool; empty = none
+  bool shared = false;  ///< graphs that run between two replays of this one may write it: nothing stays there but bytes
 };
 
 /// A fact that holds when a replay begins. One whose origin is not the host before
-/// every launch must hold again at the graph's end, if the graph touches it.
+/// every launch must hold again at the graph's end, if the graph touches it; in a
+/// shared buffer such a fact says no more than that something was written.
 struct EntryFact {
   Fact fact = Fact::written;
   BufferId buffer = 0;

@@ -111,6 +111,7 @@ Json buffer_json(const Buffer& buffer, std::size_t id) {
   if (buffer.born) out["born"] = *buffer.born;
   if (buffer.died) out["died"] = *buffer.died;
   if (!buffer.reserved.empty()) out["reserved"] = range_json(buffer.reserved);
+  if (buffer.shared) out["shared"] = true;
   return out;
 }
 

@@ -25,8 +25,8 @@ ByteRange read_range(const JsonView& view, const Graph& graph, BufferId buffer) 
 }  // namespace
 
 Buffer read_buffer(const JsonView& view, std::size_t index) {
-  view.check_object(
-      "a buffer", {"id", "name", "base", "bytes", "space", "dtype", "role", "allocation", "born", "died", "reserved"});
+  view.check_object("a buffer", {"id", "name", "base", "bytes", "space", "dtype", "role", "allocation", "born", "died",
+                                 "reserved", "shared"});
   check_id(view, index);
   Buffer buffer;
   read_text(view, "name", buffer.name);
@@ -44,6 +44,7 @@ Buffer read_buffer(const JsonView& view, std::size_t index) {
     buffer.reserved = reserved->range();
     check_inside(*reserved, buffer.reserved, buffer.bytes, index);
   }
+  if (const auto shared = view.find("shared")) buffer.shared = shared->boolean();
   return buffer;
 }
 

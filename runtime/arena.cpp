@@ -17,6 +17,17 @@ std::uint64_t granules(std::uint64_t bytes) {
   return (bytes + Driver::kMapGranularity - 1) / Driver::kMapGranularity * Driver::kMapGranularity;
 }
 
+Address reserve(Driver& driver, std::uint64_t bytes) {
+  Address base = 0;
+  check(driver.reserve(bytes, base), "reserving the arena");
+  return base;
+}
+
+/// What is made and used up within one replay. `unknown` may be anything.
+bool fits_overlay(Role role) {
+  return role == Role::workspace || role == Role::scratch || role == Role::plan;
+}
+
 }  // namespace
 
 Lease& Lease::operator=(Lease&& other) noexcept {
@@ -55,53 +66,50 @@ void LeaseHolds::require_awake() const {
                 "arena");
 }
 
-Arena::Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes)
-    : driver_(driver), registry_(registry), bytes_(aligned(bytes)) {
-  check(driver_.reserve(granules(bytes_), base_), "reserving the arena");
-  free_[0] = bytes_;
+Arena::Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes, Overlays overlays)
+    : driver_(driver),
+      registry_(registry),
+      reserved_(granules(bytes) + overlays.count * granules(overlays.bytes)),
+      base_(reserve(driver, reserved_)),
+      own_(driver, base_, granules(bytes), 1),
+      shared_(driver, base_ + granules(bytes), granules(overlays.bytes), overlays.count) {
+  windows_.push_back({aligned(bytes), FreeRanges(aligned(bytes))});
+  windows_.resize(1 + overlays.count, {aligned(overlays.bytes), FreeRanges(aligned(overlays.bytes))});
 }
 
 Arena::~Arena() {
-  // An unloading runtime may answer with an error: the memory is gone either way.
-  for (const Piece& piece : pieces_)
-    if (piece.mapped) (void)driver_.unmap(base_ + piece.offset, piece.bytes);
-  (void)driver_.unreserve(base_, granules(bytes_));
-}
-
-void Arena::map_up_to(std::uint64_t end) {
-  const std::uint64_t mapped = pieces_.empty() ? 0 : pieces_.back().offset + pieces_.back().bytes;
-  if (end <= mapped) return;
-  const std::uint64_t bytes = granules(end) - mapped;
-  check(driver_.map(base_ + mapped, bytes), "mapping the arena's memory");
-  pieces_.push_back({mapped, bytes, true});
+  // Addresses go after the memory behind them. An unloading runtime may answer with an error: it is gone either way.
+  own_.release();
+  shared_.release();
+  (void)driver_.unreserve(base_, reserved_);
 }
 
 void Arena::sleep() {
   asleep_ = true;
-  for (Piece& piece : pieces_) {
-    if (!piece.mapped) continue;
-    const Status status = driver_.unmap(base_ + piece.offset, piece.bytes);
-    // A broken context may say that a call failed which it carried out, and nothing is unmapped twice.
-    Buffer still_there;
-    piece.mapped = status != Status::success && driver_.identify(base_ + piece.offset, still_there) == Status::success;
-    check(status, "unmapping the arena's memory");
-  }
+  own_.drop();
+  shared_.drop();
 }
 
 void Arena::wake() {
-  for (Piece& piece : pieces_) {
-    if (piece.mapped) continue;
-    check(driver_.map(base_ + piece.offset, piece.bytes), "mapping the arena's memory");
-    piece.mapped = true;
-  }
+  own_.restore();
+  shared_.restore();
   asleep_ = false;
   ++wakes_;
 }
 
-std::uint64_t Arena::bytes_mapped() const noexcept {
-  std::uint64_t sum = 0;
-  for (const Piece& piece : pieces_) sum += piece.mapped ? piece.bytes : 0;
-  return sum;
+void Arena::refuse_if_misplaced(const LeaseRequest& request) const {
+  if (request.overlay == 0) return;
+  const std::string tried = fmt::format("leasing {} in overlay {}", request.name, request.overlay);
+  if (request.overlay >= windows_.size())
+    throw Error(ErrorKind::refused, tried,
+                fmt::format("the arena has {} overlays; make it with more", windows_.size() - 1), "arena");
+  if (!fits_overlay(request.role))
+    throw Error(
+        ErrorKind::refused, tried,
+        fmt::format("expected the role workspace, scratch or plan, found {}: graphs of other overlays write the "
+                    "memory between two replays; lease it in overlay 0, or give it the role of what it is",
+                    to_string(request.role)),
+        "arena");
 }
 
 Lease Arena::lease(const LeaseRequest& request) {
@@ -109,28 +117,34 @@ Lease Arena::lease(const LeaseRequest& request) {
   if (asleep_)
     throw Error(ErrorKind::refused, fmt::format("leasing {} bytes for {}", request.bytes, request.name),
                 "the arena sleeps and has no memory; wake it first", "arena");
+  refuse_if_misplaced(request);
   const std::uint64_t bytes = aligned(request.bytes);
-  for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
-    if (hole->second < bytes) continue;
-    const auto [offset, size] = *hole;
-    map_up_to(offset + bytes);
-    free_.erase(hole);
-    if (size > bytes) free_[offset + bytes] = size - bytes;
-    Buffer buffer;
-    buffer.name = request.name;
-    buffer.base = base_ + offset;
-    buffer.bytes = request.bytes;
-    buffer.role = request.role;
-    buffer.dtype = request.dtype;
-    buffer.reserved = request.reserved;
-    const BufferRegistry::Id id = registry_.add(std::move(buffer));
-    ranges_[id] = {offset, bytes, 0, true};
-    return {this, id, base_ + offset};
-  }
+  const Window& window = windows_[request.overlay];
+  if (const auto offset = window.free.find(bytes)) return take(request, *offset, bytes);
+  const std::string place = request.overlay == 0 ? "the arena" : fmt::format("overlay {}", request.overlay);
   throw Error(ErrorKind::refused, fmt::format("leasing {} bytes for {}", request.bytes, request.name),
-              fmt::format("the arena has {} of {} bytes left, in pieces; reserve a larger arena",
-                          bytes_ - bytes_leased(), bytes_),
+              fmt::format("{} has {} of {} bytes left, in pieces; reserve a larger arena", place,
+                          window.bytes - bytes_leased(request.overlay), window.bytes),
               "arena");
+}
+
+Lease Arena::take(const LeaseRequest& request, std::uint64_t offset, std::uint64_t bytes) {
+  MappedMemory& memory = request.overlay == 0 ? own_ : shared_;
+  const std::uint32_t window = request.overlay == 0 ? 0 : request.overlay - 1;
+  memory.provide(window, offset + bytes);
+  windows_[request.overlay].free.take(offset, bytes);
+  Buffer buffer;
+  buffer.name = request.name;
+  buffer.base = memory.address(window) + offset;
+  buffer.bytes = request.bytes;
+  buffer.role = request.role;
+  buffer.dtype = request.dtype;
+  buffer.reserved = request.reserved;
+  buffer.shared = request.overlay != 0 && windows_.size() > 2;
+  const Address base = buffer.base;
+  const BufferRegistry::Id id = registry_.add(std::move(buffer));
+  ranges_[id] = {offset, bytes, request.overlay, 0, true};
+  return {this, id, base};
 }
 
 void Arena::refuse_if_held(const Lease& lease, const char* tried) const {
@@ -148,19 +162,28 @@ void Arena::release(Lease& lease) {
 void Arena::grow(Lease& lease, std::uint64_t bytes) {
   refuse_if_held(lease, "growing");
   const Buffer old = registry_[lease.id_];
+  const std::uint32_t overlay = ranges_.at(lease.id_).overlay;
   lease.reset();
-  lease = this->lease({old.name, bytes, old.role, old.dtype, old.reserved});
+  lease = this->lease({old.name, bytes, old.role, old.dtype, old.reserved, overlay});
 }
 
 LeaseHolds Arena::hold(const Graph& graph) {
   std::vector<BufferRegistry::Id> held;
+  std::uint32_t overlay = 0;
   for (const Buffer& buffer : graph.buffers) {
-    if (buffer.allocation == 0) continue;
-    const auto range = ranges_.find(buffer.allocation - 1);
+    const auto range = buffer.allocation == 0 ? ranges_.end() : ranges_.find(buffer.allocation - 1);
     if (range == ranges_.end()) continue;
-    ++range->second.holds;
     held.push_back(range->first);
+    const std::uint32_t other = std::exchange(overlay, range->second.overlay == 0 ? overlay : range->second.overlay);
+    if (other != 0 && other != overlay)
+      throw Error(
+          ErrorKind::refused, fmt::format("holding the leases of graph {}", graph.name),
+          fmt::format("expected leases of one overlay, found overlay {} and, with {}, overlay {}, which are the "
+                      "same memory; lease all that the graph names in one",
+                      other, buffer.name, overlay),
+          "arena");
   }
+  for (const BufferRegistry::Id id : held) ++ranges_.at(id).holds;
   return {this, std::move(held)};
 }
 
@@ -169,9 +192,10 @@ bool Arena::given_up(std::uint64_t allocation) const noexcept {
   return range != ranges_.end() && !range->second.leased;
 }
 
-std::uint64_t Arena::bytes_leased() const noexcept {
+std::uint64_t Arena::bytes_leased(std::uint32_t overlay) const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& [id, range] : ranges_) sum += range.bytes;
+  for (const auto& [id, range] : ranges_)
+    if (range.overlay == overlay) sum += range.bytes;
   return sum;
 }
 
@@ -190,18 +214,7 @@ void Arena::free_range(BufferRegistry::Id id) noexcept {
   if (range.leased || range.holds != 0) return;
   ranges_.erase(id);
   registry_.retire(id);
-  auto hole = free_.emplace(range.offset, range.bytes).first;
-  if (const auto next = std::next(hole); next != free_.end() && hole->first + hole->second == next->first) {
-    hole->second += next->second;
-    free_.erase(next);
-  }
-  if (hole != free_.begin()) {
-    const auto before = std::prev(hole);
-    if (before->first + before->second == hole->first) {
-      before->second += hole->second;
-      free_.erase(hole);
-    }
-  }
+  windows_[range.overlay].free.give(range.offset, range.bytes);
 }
 
 }  // namespace refrain

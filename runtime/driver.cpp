@@ -71,6 +71,11 @@ Status Driver::map(Address address, std::uint64_t bytes) {
   return submit(call);
 }
 
+Status Driver::alias(Address address, std::uint64_t bytes, Address of) {
+  Call call{.api = Api::mem_map, .address = address, .source = of, .bytes = bytes};
+  return submit(call);
+}
+
 Status Driver::unmap(Address address, std::uint64_t bytes) {
   Call call{.api = Api::mem_unmap, .address = address, .bytes = bytes};
   return submit(call);

@@ -111,7 +111,11 @@ class Driver {
   [[nodiscard]] Status unreserve(Address address, std::uint64_t bytes);
   /// Of a reservation: memory behind [address, address + bytes), readable and writable by the device.
   [[nodiscard]] Status map(Address address, std::uint64_t bytes);
-  /// Exactly a range that one map() gave. What it held is lost. No launch may be using it.
+  /// The memory that one map() put behind [of, of + bytes), all of it, behind [address, address + bytes) as well: what
+  /// is written at one is read at the other. The same call as map(), with a source.
+  [[nodiscard]] Status alias(Address address, std::uint64_t bytes, Address of);
+  /// Exactly a range that one map() or alias() gave. No launch may be using it. The memory goes with the last of its
+  /// ranges, and what it held with it.
   [[nodiscard]] Status unmap(Address address, std::uint64_t bytes);
 
   // Streams and events. External records and waits become nodes and join nothing.

@@ -14,9 +14,9 @@ Stream new_stream(Driver& driver) {
 
 }  // namespace
 
-Runtime::Runtime(Driver& inner, std::uint64_t arena_bytes)
+Runtime::Runtime(Driver& inner, std::uint64_t arena_bytes, Overlays overlays)
     : driver(inner, clock),
-      arena(driver, registry, arena_bytes),
+      arena(driver, registry, arena_bytes, overlays),
       stream(new_stream(driver)),
       recorder(driver, registry, stream) {}
 

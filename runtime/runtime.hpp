@@ -15,8 +15,8 @@ namespace refrain {
 
 class Runtime {
  public:
-  /// Takes no device memory yet: the arena has addresses for `arena_bytes`. Throws Error{driver}. `inner` outlives it.
-  Runtime(Driver& inner, std::uint64_t arena_bytes);
+  /// Takes no device memory yet: the arena has addresses for it. Throws Error{driver}. `inner` outlives it.
+  Runtime(Driver& inner, std::uint64_t arena_bytes, Overlays overlays = {});
   /// What was made with it has to be gone: leases, captures, graph execs.
   ~Runtime();
   Runtime(const Runtime&) = delete;

@@ -114,6 +114,7 @@ void read_buffer(FlatRecord& record, RecordSink& sink) {
   if (buffer.bytes != 0 && buffer.reserved.end > buffer.bytes)
     record.fail("reserved", fmt::format("a range inside the {} bytes of the buffer", buffer.bytes),
                 "shorten the range");
+  buffer.shared = record.boolean("shared").value_or(false);
   record.check_all_known("a buffer");
   sink.buffer(buffer);
 }

@@ -131,6 +131,7 @@ std::string buffer_text(const Buffer& buffer) {
   if (buffer.died) line.number("died", *buffer.died);
   if (!buffer.reserved.empty())
     line.raw("reserved", fmt::format("[{},{}]", buffer.reserved.begin, buffer.reserved.end));
+  if (buffer.shared) line.flag("shared", true);
   return std::move(line).take();
 }
 

@@ -73,6 +73,12 @@ std::string entry_message(const Graph& graph, const Failure& failure, const std:
   if (entry.origin == Origin::host_each_launch)
     return fmt::format("{}: it is so when a replay begins{}, but {} writes over it first; {}", need, by,
                        node(graph, failure.destroyer), consequence(failure.fact));
+  if (!failure.destroyer)
+    return fmt::format(
+        "{}: it is so before the first replay only{}, the memory is shared with graphs that run between two replays, "
+        "and "
+        "no node makes it {} in this one; {}",
+        need, by, state_word(failure.fact), consequence(failure.fact));
   return fmt::format(
       "{}: it is so before the first replay only{}, {} writes over it in every replay and no node makes it "
       "{} again; {}",
@@ -116,8 +122,9 @@ std::vector<std::string> need_evidence(const Graph& graph, const Failure& failur
         fmt::format("the whole need is {} of {}", bytes_of(failure.needed), name_of(graph, failure.buffer)));
   if (failure.entry) {
     const EntryFact& entry = graph.entry[*failure.entry];
-    lines.push_back(fmt::format("entry fact: {} of {} {}, origin {}", bytes_of(entry.range),
-                                name_of(graph, entry.buffer), state_word(entry.fact), to_string(entry.origin)));
+    lines.push_back(fmt::format("entry fact: {} of {} {}, origin {}{}", bytes_of(entry.range),
+                                name_of(graph, entry.buffer), state_word(entry.fact), to_string(entry.origin),
+                                graph.buffers[entry.buffer].shared ? ", in shared memory" : ""));
   }
   if (failure.kind == FailureKind::missing && failure.destroyer)
     lines.push_back(fmt::format("{} is the last to write there", node(graph, failure.destroyer)));

@@ -1,5 +1,5 @@
 // Reservations, and physical memory mapped behind them. The handle of the memory is
-// given back as soon as it is mapped: the mapping keeps it until cuMemUnmap.
+// given back as soon as it is mapped: its mappings keep it until the last cuMemUnmap.
 #include "runtime/cuda/virtual_memory.hpp"
 
 #include "graphs/cuda/driver_calls.hpp"
@@ -23,12 +23,18 @@ cudaError_t reserve_addresses(const VirtualMemoryCalls& calls, Call& call) {
   return code_of(code);
 }
 
-cudaError_t map_memory(const VirtualMemoryCalls& calls, const Call& call) {
+/// Fresh memory, or that of the mapping at call.source once more. The caller releases the handle.
+CUresult find_memory(const VirtualMemoryCalls& calls, const Call& call, CUmemGenericAllocationHandle& memory) {
+  if (call.source != 0) return calls.retain(&memory, reinterpret_cast<void*>(call.source));
   CUmemAllocationProp what{};
   what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   what.location = kDeviceMemory;
+  return calls.create(&memory, call.bytes, &what, 0);
+}
+
+cudaError_t map_memory(const VirtualMemoryCalls& calls, const Call& call) {
   CUmemGenericAllocationHandle memory = 0;
-  if (const CUresult code = calls.create(&memory, call.bytes, &what, 0); code != CUDA_SUCCESS) return code_of(code);
+  if (const CUresult code = find_memory(calls, call, memory); code != CUDA_SUCCESS) return code_of(code);
   CUresult code = calls.map(call.address, call.bytes, 0, memory, 0);
   (void)calls.release(memory);
   if (code != CUDA_SUCCESS) return code_of(code);
@@ -46,6 +52,7 @@ VirtualMemoryCalls VirtualMemoryCalls::load() {
   take_driver_call(calls.address_free, "cuMemAddressFree", 10020);
   take_driver_call(calls.create, "cuMemCreate", 10020);
   take_driver_call(calls.release, "cuMemRelease", 10020);
+  take_driver_call(calls.retain, "cuMemRetainAllocationHandle", 11000);
   take_driver_call(calls.map, "cuMemMap", 10020);
   take_driver_call(calls.set_access, "cuMemSetAccess", 10020);
   take_driver_call(calls.unmap, "cuMemUnmap", 10020);

@@ -11,6 +11,7 @@ struct VirtualMemoryCalls {
   PFN_cuMemAddressFree_v10020 address_free = nullptr;
   PFN_cuMemCreate_v10020 create = nullptr;
   PFN_cuMemRelease_v10020 release = nullptr;
+  PFN_cuMemRetainAllocationHandle_v11000 retain = nullptr;
   PFN_cuMemMap_v10020 map = nullptr;
   PFN_cuMemSetAccess_v10020 set_access = nullptr;
   PFN_cuMemUnmap_v10020 unmap = nullptr;

@@ -144,7 +144,8 @@ Status HostDriver::execute(Call& call, std::uint32_t thread) {
     case Api::free_async: return execute_memory(call);
     case Api::mem_address_reserve: return reservations_.reserve(call);
     case Api::mem_address_free: return reservations_.unreserve(call);
-    case Api::mem_map: return reservations_.map(call, next_id_++);
+    case Api::mem_map:
+      return call.source == 0 ? reservations_.map(call, next_id_++) : reservations_.alias(call, next_id_++);
     case Api::mem_unmap: return reservations_.unmap(call);
     case Api::stream_create:
     case Api::stream_destroy:

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "runtime/host/host_memory.hpp"
 
@@ -50,25 +51,47 @@ Status HostReservations::unreserve(const Call& call) {
   return Status::success;
 }
 
-Status HostReservations::map(const Call& call, std::uint64_t id) {
-  if (!fits(call.bytes) || call.address % Driver::kMapGranularity != 0) return Status::invalid_value;
+/// A range of one reservation with nothing mapped in it.
+bool HostReservations::is_vacant(const Call& call) const {
+  if (!fits(call.bytes) || call.address % Driver::kMapGranularity != 0) return false;
   const auto next = reserved_.upper_bound(call.address);
-  if (next == reserved_.begin()) return Status::invalid_value;
+  if (next == reserved_.begin()) return false;
   const auto& [base, bytes] = *std::prev(next);
-  if (call.address + call.bytes > base + bytes) return Status::invalid_value;
+  if (call.address + call.bytes > base + bytes) return false;
   const auto after = mapped_.lower_bound(call.address);
-  if (after != mapped_.end() && after->first < call.address + call.bytes) return Status::invalid_value;
-  if (after != mapped_.begin()) {
-    const Mapping& before = std::prev(after)->second;
-    if (before.base + before.bytes > call.address) return Status::invalid_value;
-  }
+  if (after != mapped_.end() && after->first < call.address + call.bytes) return false;
+  if (after == mapped_.begin()) return true;
+  const Mapping& before = std::prev(after)->second;
+  return before.base + before.bytes <= call.address;
+}
+
+Status HostReservations::map(const Call& call, std::uint64_t id) {
+  if (!is_vacant(call)) return Status::invalid_value;
   if (::mprotect(at(call.address), call.bytes, PROT_READ | PROT_WRITE) != 0) return Status::memory_allocation;
   try {
     fill_fresh(at(call.address), call.bytes);
   } catch (const std::bad_alloc&) {
     return Status::memory_allocation;
   }
-  mapped_[call.address] = {call.address, call.bytes, id};
+  mapped_[call.address] = {call.address, call.bytes, id, nullptr};
+  return Status::success;
+}
+
+Status HostReservations::alias(const Call& call, std::uint64_t id) {
+  const auto source = mapped_.find(call.source);
+  if (!is_vacant(call) || source == mapped_.end() || source->second.bytes != call.bytes) return Status::invalid_value;
+  std::shared_ptr<MemoryFile> file = source->second.file;
+  try {
+    if (file == nullptr) {
+      file = std::make_shared<MemoryFile>(at(call.source), call.bytes);
+      file->show(at(call.source), call.bytes);
+      source->second.file = file;
+    }
+    file->show(at(call.address), call.bytes);
+  } catch (const std::bad_alloc&) {
+    return Status::memory_allocation;
+  }
+  mapped_[call.address] = {call.address, call.bytes, id, std::move(file)};
   return Status::success;
 }
 

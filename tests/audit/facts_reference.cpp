@@ -51,10 +51,12 @@ class ByteJudge {
       if (claim.buffer == buffer_ && has(claim.range, byte_) && implies(claim.fact, fact)) return true;
     return false;
   }
+  // Other graphs write shared memory between two replays: written it is then, and nothing else.
+  bool stays(Fact fact) const { return fact == Fact::written || !graph_.buffers[buffer_].shared; }
   bool at_start(Fact fact, bool every_replay) const {
     for (const EntryFact& entry : graph_.entry)
       if (entry.buffer == buffer_ && has(entry.range, byte_) && implies(entry.fact, fact) &&
-          (!every_replay || entry.origin == Origin::host_each_launch))
+          (entry.origin == Origin::host_each_launch || (!every_replay && stays(fact))))
         return true;
     return false;
   }

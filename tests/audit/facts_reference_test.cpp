@@ -33,6 +33,7 @@ class RandomGraph {
       for (NodeId b = a + 1; b < count; ++b)
         if (below(10) < density) edges.push_back({order[a], order[b]});
     Graph graph = graph_of(std::move(nodes), edges, kBuffers);
+    for (Buffer& buffer : graph.buffers) buffer.shared = below(4) == 0;
     for (std::size_t i = below(4); i > 0; --i)
       graph.entry.push_back({fact(), buffer(), range(), static_cast<Origin>(below(3)), "test"});
     return graph;

@@ -216,3 +216,38 @@ TEST_CASE("races: a buffer in the hands of a thousand parallel writers is told o
   const auto races = analyse_facts(graph, Topology(graph)).races;
   CHECK(races.size() == kRacesPerBuffer);
 }
+
+TEST_CASE(
+    "facts: what was true before the first replay is lost in shared memory though no node of the graph writes it") {
+  const Node reads = op("reads", {touch(0, Mode::read)}, {{Fact::zeroed, 0, kAll}});
+  Graph graph = graph_of({reads}, {});
+  graph.entry = {entry(Fact::zeroed, Origin::initialised_once)};
+  CHECK(failures(graph).empty());
+  graph.buffers[0].shared = true;
+  REQUIRE(failures(graph).size() == 1);  // that it was written stays true
+  const Failure failure = failures(graph).front();
+  CHECK(failure.kind == FailureKind::entry_lost);
+  CHECK(failure.fact == Fact::zeroed);
+  CHECK(failure.entry == std::size_t{0});
+  CHECK_FALSE(failure.destroyer);
+}
+
+TEST_CASE("facts: zeros that a replay leaves in shared memory are not there for the next one") {
+  Graph graph = graph_of({counts(0), zeroes(0)}, {{0, 1}});
+  graph.entry = {entry(Fact::zeroed, Origin::previous_replay)};
+  CHECK(failures(graph).empty());
+  graph.buffers[0].shared = true;
+  const Failure failure = only_zeroed_failure(graph);
+  CHECK(failure.kind == FailureKind::entry_lost);
+  CHECK(failure.node == 0);
+}
+
+TEST_CASE("facts: in shared memory what the host writes before every launch holds and so does what the graph makes") {
+  Graph graph = graph_of({counts(0)}, {});
+  graph.buffers[0].shared = true;
+  graph.entry = {entry(Fact::zeroed, Origin::host_each_launch)};
+  CHECK(failures(graph).empty());
+  Graph zeroing = graph_of({zeroes(0), counts(0)}, {{0, 1}});
+  zeroing.buffers[0].shared = true;
+  CHECK(failures(zeroing).empty());
+}

@@ -214,9 +214,14 @@ std::map<std::string, Probe> memory_probes() {
        }},
       {"cuMemMap",
        [](Scene& s) {
-         const Status status = s.driver.map(s.reserved, Driver::kMapGranularity);
-         if (status == Status::success) (void)s.driver.unmap(s.reserved, Driver::kMapGranularity);
-         return status;
+         const Address twin = s.reserved + Driver::kMapGranularity;
+         const Status mapped = s.driver.map(s.reserved, Driver::kMapGranularity);
+         if (mapped != Status::success) return mapped;
+         // The same call of memory that is there already.
+         const Status again = s.driver.alias(twin, Driver::kMapGranularity, s.reserved);
+         if (again == Status::success) (void)s.driver.unmap(twin, Driver::kMapGranularity);
+         (void)s.driver.unmap(s.reserved, Driver::kMapGranularity);
+         return again;
        }},
       {"cudaCtxResetPersistingL2Cache", plain(Api::ctx_reset_persisting_l2_cache)},
       {"exchange to relaxed, then cudaMalloc", exchange_then_malloc},
@@ -288,7 +293,7 @@ Scene::Scene(Driver& d, bool blocking) : driver(d) {
   check(driver.allocate(kBytes, MemorySpace::device, loose), "cudaMalloc");
   check(driver.allocate(kBytes, MemorySpace::pinned, pinned), "cudaMallocHost");
   check(driver.allocate(kBytes, MemorySpace::pinned, loose_host), "cudaMallocHost");
-  check(driver.reserve(Driver::kMapGranularity, reserved), "cuMemAddressReserve");
+  check(driver.reserve(2 * Driver::kMapGranularity, reserved), "cuMemAddressReserve");
   check(driver.record(outside, other), "cudaEventRecord");
   check(driver.begin_capture(other, CaptureMode::relaxed), "cudaStreamBeginCapture");
   check(launch_on(other), "launch");
@@ -308,7 +313,7 @@ Scene::~Scene() {
   (void)driver.release(device, MemorySpace::device);
   (void)driver.release(pinned, MemorySpace::pinned);
   for (const Driver::Place& place : made) (void)driver.release(place.address, place.space);
-  (void)driver.unreserve(reserved, Driver::kMapGranularity);
+  (void)driver.unreserve(reserved, 2 * Driver::kMapGranularity);
   if (loose_host != 0) (void)driver.release(loose_host, MemorySpace::pinned);
   if (loose != 0) (void)driver.release(loose, MemorySpace::device);
 }

@@ -27,7 +27,7 @@ struct Scene {
   GraphHandle graph{};
   ExecHandle exec{};
   Address device = 0, pinned = 0, loose = 0, loose_host = 0;
-  Address reserved = 0;             ///< one granule, nothing mapped
+  Address reserved = 0;             ///< two granules, nothing mapped
   std::vector<Driver::Place> made;  ///< by the call under test
   unsigned char pageable[256] = {};
 };

@@ -82,6 +82,7 @@ TEST_CASE("fingerprint: whatever makes it another step counts") {
        [](Graph& g) {
          g.buffers[0].reserved = {0, 16};
        }},
+      {"a buffer that other graphs write", [](Graph& g) { g.buffers[0].shared = true; }},
       {"a copy's size", [](Graph& g) { ++g.nodes[2].copy->bytes; }},
       {"a copy's host memory", [](Graph& g) { g.nodes[2].copy->src_space = MemorySpace::pinned; }},
       {"a fill's value", [](Graph& g) { g.nodes[1].fill->value = 0; }},

@@ -143,6 +143,19 @@ TEST_CASE("json: bytes that no op may write come back, and none are not written"
   CHECK(back.buffers[1].reserved.empty());
 }
 
+TEST_CASE("json: a shared buffer comes back as one, and one that is not says nothing") {
+  Graph graph;
+  graph.buffers.resize(2);
+  graph.buffers[0].shared = true;
+  const std::string text = write_graph_json(graph);
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["buffers"][0]["shared"] == true);
+  CHECK_FALSE(json["buffers"][1].contains("shared"));
+  const Graph back = read_graph_json(text, "step.json");
+  CHECK(back.buffers[0].shared);
+  CHECK_FALSE(back.buffers[1].shared);
+}
+
 TEST_CASE("json: an access may reach past the end of its buffer, which is the graph's fault and not the file's") {
   const std::string text = R"({"schema": "refrain.graph/1", "edges": [], "buffers": [{"bytes": 64}],
     "nodes": [{"kind": "kernel", "accesses": [{"buffer": 0, "range": [60, 68], "mode": "write"}]}]})";

@@ -18,7 +18,47 @@ bool finds(const Report& report, const char* rule) {
   return false;
 }
 
+struct LookArgs {
+  const std::uint8_t* bytes = nullptr;
+  std::uint64_t count = 0;
+};
+
+/// Reads what has to be zero, and leaves it so.
+const Op<LookArgs> look_op{"look",
+                           [](const LookArgs& a) {
+                             return Contract{{touch(a.bytes, a.count, Mode::read, Role::scratch, Dtype::u8)},
+                                             {claim(Fact::zeroed, a.bytes, a.count)},
+                                             {}};
+                           },
+                           [](const LookArgs&) {}, nullptr};
+
+/// The audit of a step whose scratch in `overlay` is zeroed once, before the capture, or in the graph.
+Report audit_of_zeroing(Overlays overlays, std::uint32_t overlay, bool in_graph) {
+  HostDriver driver;
+  Runtime runtime(driver, 4096, overlays);
+  const Lease scratch = runtime.arena.lease({"touched", 64, Role::scratch, Dtype::u8, {}, overlay});
+  if (!in_graph) runtime.recorder.zero(scratch.address(), 64);
+  const Captured captured = runtime.capture("looking", [&](Recorder& r) {
+    if (in_graph) r.zero(scratch.address(), 64);
+    r.launch(look_op, {scratch.as<std::uint8_t>(), 64});
+  });
+  GraphExec exec = runtime.instantiate(captured);
+  runtime.replay(exec);
+  return runtime.audit("looking");
+}
+
 }  // namespace
+
+TEST_CASE("runtime: a scratch zeroed once is enough in memory of its own and RF301 in memory that overlays share") {
+  CHECK(audit_of_zeroing({}, 0, false).findings().empty());
+  CHECK(audit_of_zeroing({2, 4096}, 0, false).findings().empty());
+  CHECK(audit_of_zeroing({1, 4096}, 1, false).findings().empty());  // nobody to share it with
+  const Report report = audit_of_zeroing({2, 4096}, 2, false);
+  REQUIRE(report.findings().size() == 1);
+  CHECK(finds(report, "RF301"));
+  CHECK(report.findings().front().message.find("shared") != std::string::npos);
+  CHECK(audit_of_zeroing({2, 4096}, 2, true).findings().empty());
+}
 
 TEST_CASE("runtime: a step that is captured and replayed does its work and is audited with its launches") {
   HostDriver driver;

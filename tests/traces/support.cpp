@@ -130,6 +130,7 @@ Recording full_recording() {
   buffer.born = 2;
   buffer.died = 18;
   buffer.reserved = {64, 128};
+  buffer.shared = true;
   timeline.buffers = {{Buffer{}}, {buffer}};
 
   Graph graph;
@@ -176,9 +177,9 @@ std::string describe(const Recording& recording) {
     out += fmt::format("range {} {} {} {} {} {} {}\n", e.first, e.last, e.start_ns, e.end_ns, e.thread, t.text(e.name),
                        e.step);
   for (const auto& [b] : t.buffers)
-    out +=
-        fmt::format("buffer {} {:x} {} {} {} {} {} {} {} {} {}\n", b.name, b.base, b.bytes, int(b.space), int(b.dtype),
-                    int(b.role), b.allocation, number(b.born), number(b.died), b.reserved.begin, b.reserved.end);
+    out += fmt::format("buffer {} {:x} {} {} {} {} {} {} {} {} {} {}\n", b.name, b.base, b.bytes, int(b.space),
+                       int(b.dtype), int(b.role), b.allocation, number(b.born), number(b.died), b.reserved.begin,
+                       b.reserved.end, b.shared);
   for (const GraphEvent& e : t.graphs) out += fmt::format("tie {} {} {}\n", e.sequence, e.handle, e.graph);
   for (const ReplayCheck& e : t.checks)
     out +=

@@ -3,7 +3,8 @@
 // no memory, and give the bits of the eager run. Before each replay the next
 // variant's tables are copied from pinned memory on the step's own stream. Exit
 // code 1 when an output differed. Writes refrain.bench/1.
-//   bench_soak [--replays N] [--every N] [--steps A,B] [--device cuda|host] [--out FILE] [--commit HASH]
+//   bench_soak [--replays N] [--every N] [--steps A,B] [--engine-steps N]
+//              [--device cuda|host] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <set>
 
 #include "bench/driver_bench.hpp"
+#include "bench/soak_engine.hpp"
 #include "bench/soak_variants.hpp"
 #include "graphs/error.hpp"
 #include "runtime/output.hpp"
@@ -26,6 +28,8 @@ namespace {
 
 constexpr std::int64_t kBurst = 16;  ///< replays after a drained stream that no full queue can hold up
 constexpr std::size_t kLeastVariants = 16;
+constexpr std::int64_t kEngineEvery =
+    4'999;  ///< served steps between two that are compared; prime, to meet every phase
 
 struct Plan {
   std::int64_t replays, every;
@@ -228,6 +232,11 @@ int run(const Arguments& arguments) {
                              row["case"].get<std::string>(), row["replays"].get<int>(), row["compared"].get<int>(),
                              row["mismatches"].get<int>(), row["replay_us"].get<double>());
   }
+  if (const std::int64_t served = arguments.number("--engine-steps", 1'000'000, 0); served > 0) {
+    const auto& row = json["rows"].emplace_back(soak_engine(*driver, served, kEngineEvery));
+    equal = equal && row["mismatches"] == 0 && row["fallbacks"] == 0 && row["calls_beside_launches"] == 0;
+    std::cerr << row.dump() << "\n";
+  }
   write_result(json, arguments.text("--out", ""));
   return equal ? 0 : 1;
 }
@@ -236,7 +245,7 @@ int run(const Arguments& arguments) {
 }  // namespace refrain::bench
 
 int main(int argc, char** argv) try {
-  return refrain::bench::run({argc, argv, "bench_soak", {"--replays", "--every", "--steps"}});
+  return refrain::bench::run({argc, argv, "bench_soak", {"--replays", "--every", "--steps", "--engine-steps"}});
 } catch (const refrain::Error& error) {
   std::cerr << error.what() << "\n";
   return 2;

@@ -51,9 +51,9 @@ void check_flags(const ServeFlags& flags) {
 
 /// What the server stands on, in the order in which it must be made.
 struct Server {
-  Server(Driver& of, const ServeFlags& flags, const ServingLimits& limits)
+  Server(Driver& of, const ServeFlags& flags, const ServingLimits& limits, const ArenaSize& size)
       : driver(of),
-        arena(driver, registry, model_bytes(flags.model, limits) + kEngineArenaBytes),
+        arena(driver, registry, size.bytes + kEngineArenaBytes, size.overlays),
         model(make_model(flags.model, registry, arena, limits)) {
     check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
     EngineOptions options = flags.engine;
@@ -85,10 +85,10 @@ int serve(const ServeFlags& flags) {
   // Before a device is touched: nothing is served of a script that is not understood.
   const ModelSize size = size_of_model(flags.model);
   const ServingLimits limits = limits_of(flags, size);
-  (void)model_bytes(flags.model, limits);
+  const ArenaSize arena = model_arena(flags.model, limits);
   const std::vector<ScriptedRequest> script = read_script(flags.script, size.vocabulary);
   const std::unique_ptr<Driver> driver = make_driver(flags.device);
-  Server server(*driver, flags, limits);
+  Server server(*driver, flags, limits, arena);
   ServeResult result;
   result.model = server.model->name();
   result.device = driver->device();

@@ -81,10 +81,10 @@ ModelSize size_of_model(const ModelFlags& flags) {
   return with_model(flags, [](const auto& shape, auto*) { return ModelSize{shape.vocab, shape.page_size}; });
 }
 
-std::uint64_t model_bytes(const ModelFlags& flags, const ServingLimits& limits) {
+ArenaSize model_arena(const ModelFlags& flags, const ServingLimits& limits) {
   return with_model(flags, [&](const auto& shape, auto* model) {
     require_fit(flags, shape, limits);
-    return std::remove_pointer_t<decltype(model)>::arena_bytes(shape, limits);
+    return std::remove_pointer_t<decltype(model)>::arena_size(shape, limits);
   });
 }
 

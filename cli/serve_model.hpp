@@ -28,7 +28,7 @@ struct ModelSize {
 };
 [[nodiscard]] ModelSize size_of_model(const ModelFlags& flags);
 /// What the model's leases take of an arena. Throws Error{usage} for what no kernel takes.
-[[nodiscard]] std::uint64_t model_bytes(const ModelFlags& flags, const ServingLimits& limits);
+[[nodiscard]] ArenaSize model_arena(const ModelFlags& flags, const ServingLimits& limits);
 /// Throws Error{usage, refused}.
 [[nodiscard]] std::unique_ptr<Model> make_model(const ModelFlags& flags, const BufferRegistry& registry, Arena& arena,
                                                 const ServingLimits& limits);

@@ -40,7 +40,11 @@ run_bench() {
     [ -z "${1:-}" ] || [ "$1" = "$topic" ] || continue
     found=1 status=0
     say "$topic"
-    "$program" --out "results/$topic.json" || status=$?
+    local options=()
+    if [ "$topic" = capture ] && python3 -c 'import torch' 2>/dev/null; then
+      options=(--peer "$here/peers/torch_capture.py")
+    fi
+    "$program" --out "results/$topic.json" "${options[@]}" || status=$?
     if [ "$status" -eq 0 ]; then
       say "wrote results/$topic.json"
     else

@@ -41,6 +41,12 @@ struct Overlays {
   std::uint64_t bytes = 0;
 };
 
+/// How large an arena must be for those who lease it: what they take of their own, and of overlays.
+struct ArenaSize {
+  std::uint64_t bytes = 0;
+  Overlays overlays;
+};
+
 class Arena;
 
 /// The right to a fixed range of an arena. Move-only; the destructor gives the range back,

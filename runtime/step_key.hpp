@@ -4,6 +4,7 @@
 // lengths, tables, tokens) is no part of it.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 namespace refrain {
 
 enum class Phase : std::uint8_t { prefill, decode, verify };
+inline constexpr std::array kPhases = {Phase::prefill, Phase::decode, Phase::verify};
 [[nodiscard]] const char* to_string(Phase) noexcept;
 
 struct StepKey {

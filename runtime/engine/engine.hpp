@@ -62,6 +62,8 @@ class Engine {
   [[nodiscard]] std::vector<Completion> take_completions() { return scheduler_.take_completions(); }
   /// The answer so far; empty for a request that has ended.
   [[nodiscard]] std::span<const std::int32_t> answer(std::uint64_t id) const;
+  /// Requests whose prompts are not computed yet.
+  [[nodiscard]] std::size_t waiting() const noexcept { return scheduler_.waiting(); }
   /// No request is waiting or running.
   [[nodiscard]] bool idle() const noexcept { return scheduler_.idle(); }
 

@@ -46,6 +46,7 @@ class Scheduler {
 
   /// Null for a request that has ended.
   [[nodiscard]] const Sequence* find(std::uint64_t id) const;
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
   [[nodiscard]] bool idle() const noexcept { return sequences_.empty(); }
   [[nodiscard]] std::vector<Completion> take_completions() { return std::exchange(completions_, {}); }
   /// The gauges of the stats.

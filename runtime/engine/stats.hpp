@@ -19,8 +19,6 @@ struct PhaseStats {
   Histogram step_ns;           ///< from the launch until its results were seen
 };
 
-inline constexpr std::array kPhases = {Phase::prefill, Phase::decode, Phase::verify};
-
 struct EngineStats {
   std::array<PhaseStats, kPhases.size()> phases;  ///< by Phase
   Counter fallbacks;                              ///< reasons: first violations

@@ -28,8 +28,8 @@ AttentionOnlyModel::AttentionOnlyModel(const BufferRegistry& registry, Arena& ar
 
 AttentionOnlyModel::~AttentionOnlyModel() = default;
 
-std::uint64_t AttentionOnlyModel::arena_bytes(const AttentionOnlyShape& shape, const ServingLimits& limits) {
-  return attention_only_bytes(require_fit(shape, limits), limits);
+ArenaSize AttentionOnlyModel::arena_size(const AttentionOnlyShape& shape, const ServingLimits& limits) {
+  return attention_only_size(require_fit(shape, limits), limits);
 }
 
 std::string AttentionOnlyModel::name() const {

@@ -29,7 +29,7 @@ class AttentionOnlyModel final : public Model {
   ~AttentionOnlyModel() override;
 
   /// What the leases take of an arena, to the byte.
-  [[nodiscard]] static std::uint64_t arena_bytes(const AttentionOnlyShape& shape, const ServingLimits& limits);
+  [[nodiscard]] static ArenaSize arena_size(const AttentionOnlyShape& shape, const ServingLimits& limits);
 
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] const ServingLimits& limits() const noexcept override { return limits_; }

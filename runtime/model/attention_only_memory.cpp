@@ -166,8 +166,11 @@ AttentionOnlyMemory take_all(LeaseTaker& taker, const AttentionOnlyShape& s, con
     memory.layers.push_back(take_layer(taker, s, limits, number));
   memory.final_norm = taker.take("final norm", Role::weights, s.dtype(), s.width);
   memory.head = taker.take("head", Role::weights, s.dtype(), s.vocab, s.width);
-  for (const Phase phase : kPhases)
-    memory.scratch[static_cast<std::size_t>(phase)] = ScratchTaker(taker, s, limits, phase).take();
+  for (const Phase phase : kPhases) {
+    const auto number = static_cast<std::uint32_t>(phase);
+    taker.go_to_overlay(1 + number);
+    memory.scratch[number] = ScratchTaker(taker, s, limits, phase).take();
+  }
   return memory;
 }
 
@@ -215,10 +218,10 @@ AttentionOnlyMemory lease_attention_only(Arena& arena, const AttentionOnlyShape&
   return take_all(taker, shape, limits);
 }
 
-std::uint64_t attention_only_bytes(const AttentionOnlyShape& shape, const ServingLimits& limits) {
+ArenaSize attention_only_size(const AttentionOnlyShape& shape, const ServingLimits& limits) {
   LeaseTaker counting(nullptr);
   (void)take_all(counting, shape, limits);
-  return counting.bytes();
+  return counting.size();
 }
 
 }  // namespace refrain

@@ -70,6 +70,6 @@ struct AttentionOnlyMemory {
 [[nodiscard]] AttentionOnlyMemory lease_attention_only(Arena& arena, const AttentionOnlyShape& shape,
                                                        const ServingLimits& limits);
 /// What those leases take of an arena, to the byte.
-[[nodiscard]] std::uint64_t attention_only_bytes(const AttentionOnlyShape& shape, const ServingLimits& limits);
+[[nodiscard]] ArenaSize attention_only_size(const AttentionOnlyShape& shape, const ServingLimits& limits);
 
 }  // namespace refrain

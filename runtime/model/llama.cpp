@@ -28,8 +28,8 @@ LlamaModel::LlamaModel(const BufferRegistry& registry, Arena& arena, const Llama
 
 LlamaModel::~LlamaModel() = default;
 
-std::uint64_t LlamaModel::arena_bytes(const LlamaShape& shape, const ServingLimits& limits) {
-  return llama_bytes(require_fit(shape, limits), limits);
+ArenaSize LlamaModel::arena_size(const LlamaShape& shape, const ServingLimits& limits) {
+  return llama_size(require_fit(shape, limits), limits);
 }
 
 std::string LlamaModel::name() const {

@@ -25,7 +25,7 @@ class LlamaModel final : public Model {
   ~LlamaModel() override;
 
   /// What the leases take of an arena, to the byte.
-  [[nodiscard]] static std::uint64_t arena_bytes(const LlamaShape& shape, const ServingLimits& limits);
+  [[nodiscard]] static ArenaSize arena_size(const LlamaShape& shape, const ServingLimits& limits);
 
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] const ServingLimits& limits() const noexcept override { return limits_; }

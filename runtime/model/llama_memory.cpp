@@ -65,8 +65,11 @@ LlamaMemory take_all(LeaseTaker& taker, const LlamaShape& s, const ServingLimits
     memory.layers.push_back(take_layer(taker, s, limits, number));
   memory.final_norm = taker.take("final norm", Role::weights, s.dtype(), s.width);
   memory.head = taker.take("head", Role::weights, s.dtype(), s.vocab, s.width);
-  for (const Phase phase : kPhases)
-    memory.scratch[static_cast<std::size_t>(phase)] = take_scratch(taker, s, limits, phase);
+  for (const Phase phase : kPhases) {
+    const auto number = static_cast<std::uint32_t>(phase);
+    taker.go_to_overlay(1 + number);
+    memory.scratch[number] = take_scratch(taker, s, limits, phase);
+  }
   return memory;
 }
 
@@ -77,10 +80,10 @@ LlamaMemory lease_llama(Arena& arena, const LlamaShape& shape, const ServingLimi
   return take_all(taker, shape, limits);
 }
 
-std::uint64_t llama_bytes(const LlamaShape& shape, const ServingLimits& limits) {
+ArenaSize llama_size(const LlamaShape& shape, const ServingLimits& limits) {
   LeaseTaker counting(nullptr);
   (void)take_all(counting, shape, limits);
-  return counting.bytes();
+  return counting.size();
 }
 
 std::vector<const Lease*> LlamaMemory::kept() const {

@@ -62,6 +62,6 @@ struct LlamaMemory {
 /// Throws Error{refused} when the arena is full.
 [[nodiscard]] LlamaMemory lease_llama(Arena& arena, const LlamaShape& shape, const ServingLimits& limits);
 /// What those leases take of an arena, to the byte.
-[[nodiscard]] std::uint64_t llama_bytes(const LlamaShape& shape, const ServingLimits& limits);
+[[nodiscard]] ArenaSize llama_size(const LlamaShape& shape, const ServingLimits& limits);
 
 }  // namespace refrain

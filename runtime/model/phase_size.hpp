@@ -6,8 +6,6 @@
 
 namespace refrain {
 
-inline constexpr Phase kPhases[] = {Phase::prefill, Phase::decode, Phase::verify};
-
 /// The largest step of one phase; rows 0: the phase is not served.
 struct PhaseSize {
   std::int32_t rows = 0;         ///< tokens

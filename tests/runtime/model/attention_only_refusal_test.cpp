@@ -92,22 +92,26 @@ TEST_CASE("attention_only: a step over the limits or of no sense is refused in o
   CHECK(refusal_of(shape, limits, verify) == "");
 }
 
-TEST_CASE("attention_only: an arena of arena_bytes holds the model and one of 256 bytes fewer does not") {
+TEST_CASE("attention_only: an arena of arena_size holds the model and one of 256 bytes fewer does not") {
   for (const AttentionOnlyCase& c : kAttentionOnlyCases)
     for (const std::int32_t verified : {0, 3}) {
       const AttentionOnlyShape shape = small_attention_only(c, 1);
       ServingLimits limits = attention_only_limits();
       limits.verify_requests = verified;
-      const std::uint64_t bytes = AttentionOnlyModel::arena_bytes(shape, limits);
+      const ArenaSize exact = AttentionOnlyModel::arena_size(shape, limits);
       const auto driver = make_test_driver();
       SequenceClock clock;
       BufferRegistry registry(clock);
-      Arena enough(*driver, registry, bytes);
+      Arena enough(*driver, registry, exact.bytes, exact.overlays);
       const AttentionOnlyModel model(registry, enough, shape, limits);
-      CHECK(enough.bytes_leased() == bytes);
-      Arena short_of_it(*driver, registry, bytes - 256);
-      CHECK_THROWS_WITH(AttentionOnlyModel(registry, short_of_it, shape, limits),
-                        Catch::Contains("reserve a larger arena"));
+      CHECK(enough.bytes_leased() == exact.bytes);
+      const Overlays smaller{exact.overlays.count, exact.overlays.bytes - 256};
+      for (const auto& [own, overlays] :
+           {std::pair(exact.bytes - 256, exact.overlays), std::pair(exact.bytes, smaller)}) {
+        Arena short_of_it(*driver, registry, own, overlays);
+        CHECK_THROWS_WITH(AttentionOnlyModel(registry, short_of_it, shape, limits),
+                          Catch::Contains("reserve a larger arena"));
+      }
     }
 }
 

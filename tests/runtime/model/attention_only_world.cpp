@@ -22,7 +22,7 @@ TestModel make(const BufferRegistry& registry, Arena& arena, const AttentionOnly
 }  // namespace
 
 AttentionOnlyWorld::AttentionOnlyWorld(Driver& driver, const AttentionOnlyShape& shape, const ServingLimits& limits)
-    : ModelWorld(driver, limits, AttentionOnlyModel::arena_bytes(shape, limits),
+    : ModelWorld(driver, limits, AttentionOnlyModel::arena_size(shape, limits),
                  [&](const BufferRegistry& registry, Arena& arena) { return make(registry, arena, shape, limits); }) {}
 
 AttentionOnlyShape small_attention_only(const AttentionOnlyCase& c, std::uint64_t seed) {

@@ -95,22 +95,26 @@ TEST_CASE("llama: draft verification over E4M3 is opt-in and one without drafts 
   CHECK(refusal_of(shape, none, verify) == "verify: this model is made without drafts (verify_requests is 0)");
 }
 
-TEST_CASE("llama: an arena of arena_bytes holds the model and one of 256 bytes fewer does not") {
+TEST_CASE("llama: an arena of arena_size holds the model and one of 256 bytes fewer does not") {
   Random random(fresh_seed());
   for (const Dtype kv : kKvDtypes) {
     const LlamaShape shape = random_llama(kv, random);
     for (const std::int32_t verified : {0, 3}) {
       ServingLimits limits = small_limits();
       limits.verify_requests = verified;
-      const std::uint64_t bytes = LlamaModel::arena_bytes(shape, limits);
+      const ArenaSize exact = LlamaModel::arena_size(shape, limits);
       const auto driver = make_test_driver();
       SequenceClock clock;
       BufferRegistry registry(clock);
-      Arena enough(*driver, registry, bytes);
+      Arena enough(*driver, registry, exact.bytes, exact.overlays);
       const LlamaModel model(registry, enough, shape, limits);
-      CHECK(enough.bytes_leased() == bytes);
-      Arena short_of_it(*driver, registry, bytes - 256);
-      CHECK_THROWS_WITH(LlamaModel(registry, short_of_it, shape, limits), Catch::Contains("reserve a larger arena"));
+      CHECK(enough.bytes_leased() == exact.bytes);
+      const Overlays smaller{exact.overlays.count, exact.overlays.bytes - 256};
+      for (const auto& [own, overlays] :
+           {std::pair(exact.bytes - 256, exact.overlays), std::pair(exact.bytes, smaller)}) {
+        Arena short_of_it(*driver, registry, own, overlays);
+        CHECK_THROWS_WITH(LlamaModel(registry, short_of_it, shape, limits), Catch::Contains("reserve a larger arena"));
+      }
     }
   }
 }

@@ -20,7 +20,7 @@ TestModel make(const BufferRegistry& registry, Arena& arena, const LlamaShape& s
 }  // namespace
 
 LlamaWorld::LlamaWorld(Driver& driver, const LlamaShape& shape, const ServingLimits& limits)
-    : ModelWorld(driver, limits, LlamaModel::arena_bytes(shape, limits),
+    : ModelWorld(driver, limits, LlamaModel::arena_size(shape, limits),
                  [&](const BufferRegistry& registry, Arena& arena) { return make(registry, arena, shape, limits); }) {}
 
 }  // namespace refrain::test

@@ -45,11 +45,11 @@ struct ModelWorld::Placed {
   std::optional<GraphExec> exec;
 };
 
-ModelWorld::ModelWorld(Driver& driver, const ServingLimits& limits, std::uint64_t arena_bytes,
+ModelWorld::ModelWorld(Driver& driver, const ServingLimits& limits, const ArenaSize& size_of_model,
                        const std::function<TestModel(const BufferRegistry&, Arena&)>& make)
     : driver_(driver),
       limits_(limits),
-      arena_(driver, registry_, arena_bytes + kInputsRoom),
+      arena_(driver, registry_, size_of_model.bytes + kInputsRoom, size_of_model.overlays),
       model_(make(registry_, arena_)),
       taken_(size(limits.pages), false) {
   check(driver_.create_stream(stream_), "cudaStreamCreateWithFlags");

@@ -56,8 +56,8 @@ struct TestModel {
 
 class ModelWorld {
  public:
-  /// `make` is called once; `arena_bytes` are the model's.
-  ModelWorld(Driver& driver, const ServingLimits& limits, std::uint64_t arena_bytes,
+  /// `make` is called once; `size_of_model` is the model's.
+  ModelWorld(Driver& driver, const ServingLimits& limits, const ArenaSize& size_of_model,
              const std::function<TestModel(const BufferRegistry&, Arena&)>& make);
   virtual ~ModelWorld();
   ModelWorld(const ModelWorld&) = delete;

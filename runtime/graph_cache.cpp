@@ -113,6 +113,12 @@ void GraphCache::prepare_once(const StepKey& key, Slot& slot) {
   slot.prepared_in = bench_.arena.wakes() + 1;
 }
 
+void GraphCache::prepare_again() {
+  require_awake();
+  for (auto& [key, slot] : slots_)
+    if (slot.exec) prepare_once(key, slot);
+}
+
 void GraphCache::require_awake() const {
   if (bench_.arena.asleep())
     throw Error(ErrorKind::refused, "running a step", "its arena sleeps and has no memory; wake the arena first", "");

@@ -8,7 +8,7 @@
 // captures on that stream. Where an exec goes or gets other nodes, the stream is waited for
 // first; a hit makes no other call than the launch. That memory of others is freed under a
 // graph is not noticed here: that is for a PointerWatch. After the arena slept, each key is
-// prepared again before its graph runs.
+// prepared again before its graph runs (prepare_again() does it for all).
 #pragma once
 
 #include <limits>
@@ -65,6 +65,10 @@ class GraphCache {
   /// Enqueues the step of `key` on the stream, of whose rows the first `rows` are real. Throws Error{driver} when a
   /// launch or an eager run failed, and Error{refused} while the arena sleeps; the cache is as usable as before.
   Served run(const StepKey& key, std::int32_t rows);
+
+  /// After Arena::wake(): prepares every key that has a graph, so that its next hit makes no call but the launch. What
+  /// run() would otherwise do at each key's first hit. Throws Error{driver}; then it may be called again.
+  void prepare_again();
 
   /// Drops the key's graph and the mark that it runs eagerly: the next run captures it anew. Throws Error{driver}.
   void forget(const StepKey& key);

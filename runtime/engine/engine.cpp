@@ -251,8 +251,14 @@ void Engine::sleep() {
 
 void Engine::wake() {
   if (state_ != State::asleep) return;
-  bench_.arena.wake();
+  if (bench_.arena.asleep()) bench_.arena.wake();
   load();
+  try {
+    cache_.prepare_again();
+  } catch (...) {
+    state_ = State::asleep;
+    throw;
+  }
 }
 
 EngineStats Engine::stats() const {

@@ -6,8 +6,8 @@
 #include <set>
 #include <span>
 
-#include "kernels/mla_oracle.hpp"
 #include "kernels/mla_encode.hpp"
+#include "kernels/mla_oracle.hpp"
 #include "runtime/steps/mla/inputs.hpp"
 #include "tests/catch.hpp"
 

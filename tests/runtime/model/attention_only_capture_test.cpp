@@ -122,6 +122,7 @@ std::vector<std::byte> append_some(Driver& driver, const AttentionOnlyCase& c, s
   Random random(seed);
   ModelRequest a = world.request(9, random), b = world.request(20, random);
   a.tokens.push_back(3), b.tokens.push_back(7);
+  a.tokens[0] = 1;  // not a stale pad's 0, which the control would write over it unseen
   (void)world.prefill({{&a, 9}, {&b, 20}}, 29 + spare, 2 + spare / 2);
   (void)world.decode({&a, &b}, 2 + spare);
   (void)world.verify({{&a, 0, {3}}, {&b, 0, {5, 6}}}, 2 + spare / 2, 3);

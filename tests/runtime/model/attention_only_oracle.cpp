@@ -117,7 +117,7 @@ std::vector<std::size_t> AttentionOnlyOracle::attended(const Layer& layer, std::
     return recent(seen, seen, 0);
   }
   if (layer.kind == kMla) {
-    const auto most = static_cast<std::size_t>(shape_.topk) - (wrong == WrongAttention::topk ? 8 : 0);
+    const auto most = static_cast<std::size_t>(shape_.topk) - (wrong == WrongAttention::topk ? 16 : 0);
     return recent(seen, most,
                   static_cast<std::size_t>(shape_.sink_tokens) - (wrong == WrongAttention::sink_tokens ? 1 : 0));
   }

@@ -60,6 +60,7 @@ std::vector<std::byte> append_some(Driver& driver, std::uint64_t seed, std::int3
   Random random(seed);
   ModelRequest a = world.request(9, random), b = world.request(14, random);
   a.tokens.push_back(5), b.tokens.push_back(7);
+  a.tokens[0] = 1;  // not a stale pad's 0, which the control would write over it unseen
   world.counts_pads = counts_pads;
   (void)world.prefill({{&a, 9}, {&b, 14}}, 23 + spare, 2 + spare / 2);
   (void)world.decode({&a, &b}, 2 + spare);

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "audit/hazards.hpp"
+
 namespace refrain {
 namespace {
 
@@ -16,6 +18,7 @@ Json rule_json(const Rule& rule) {
           {"summary", rule.summary},
           {"severity", to_string(rule.severity)},
           {"evidence", rule.evidence},
+          {"explanation", rule.explanation},
           {"fix", rule.fix}};
 }
 
@@ -39,6 +42,25 @@ std::string catalogue_json(const Rule* only) {
   for (const Rule& rule : rules())
     if (only == nullptr || only == &rule) list.push_back(rule_json(rule));
   return Json{{"schema", "refrain.rules/1"}, {"rules", std::move(list)}}.dump(2) + "\n";
+}
+
+std::string hazards_text() {
+  fmt::memory_buffer out;
+  for (const Hazard& hazard : hazards()) {
+    const bool seen = *hazard.rules != '\0';
+    fmt::format_to(std::back_inserter(out), "{:>2}  {}\n    {}{}{}\n", hazard.number, hazard.name,
+                   seen ? hazard.rules : "no rule", *hazard.limit == '\0' ? "" : ": ", hazard.limit);
+  }
+  return fmt::to_string(out);
+}
+
+std::string hazards_json() {
+  Json list = Json::array();
+  for (const Hazard& hazard : hazards()) {
+    const auto ids = rules_of(hazard);
+    list.push_back({{"number", hazard.number}, {"name", hazard.name}, {"rules", ids}, {"limit", hazard.limit}});
+  }
+  return Json{{"schema", "refrain.hazards/1"}, {"hazards", std::move(list)}}.dump(2) + "\n";
 }
 
 }  // namespace refrain

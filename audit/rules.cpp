@@ -144,6 +144,18 @@ constexpr Rule kRules[] = {
          "this one.",
      .fix = "Size workspaces for the largest shape before the first capture.",
      .check = check_rf206},
+    {.id = "RF207",
+     .name = "workspace-shared-unordered",
+     .summary = "Two unordered branches of a graph use one workspace.",
+     .severity = Severity::error,
+     .evidence = "a graph whose workspaces have roles; contracts say who writes, else kernel arguments tell who may",
+     .explanation =
+         "Each branch takes the workspace for its own partial results or counters, as a library does that keeps one a "
+         "handle or a stream. Run at once, one branch finds what the other wrote. A race is told here when both nodes "
+         "write a workspace or a scratch and no other buffer is hit; a writer and a reader that lack an edge are "
+         "RF307. Where kernels without contracts are handed one workspace it is a warning: they may just read.",
+     .fix = "Give each branch a workspace of its own, or order the branches.",
+     .check = check_rf207},
     {.id = "RF208",
      .name = "free-unordered",
      .summary = "A free node is not ordered after a user of the memory.",
@@ -154,6 +166,18 @@ constexpr Rule kRules[] = {
          "it. Without kernel arguments every kernel downstream of the allocation counts as a user.",
      .fix = "Free on the stream of the last user, or wait for its event.",
      .check = check_rf208},
+    {.id = "RF209",
+     .name = "memory-growth",
+     .summary = "A program takes memory in every step or for every capture and does not give it back.",
+     .severity = Severity::warning,
+     .evidence = "a recording of calls, with its steps marked or graphs captured repeatedly",
+     .explanation = "What cudaMalloc and its kin have handed out and not taken back, or what cudaMemGetInfo said is "
+                    "free, is compared at the end of each step, and at each capture of one graph. A finding needs four "
+                    "rises in a row up to the last, so that warming up is none. Memory allocated inside a capture that "
+                    "failed, and still held at the end, is one as well. Calls that merely stall a step are RF106.",
+     .fix = "Free in a step what the step allocates; destroy graphs before capturing again; let the pool of a failed "
+            "capture go.",
+     .check = check_rf209},
     // 3: zeroing, padding, order.
     {.id = "RF301",
      .name = "scratch-not-zeroed",
@@ -437,6 +461,45 @@ constexpr Rule kRules[] = {
      .fix = "Load every module and launch every kernel once before the capture.",
      .check = check_rf506},
     // 6: the graph as such.
+    {.id = "RF601",
+     .name = "launch-cost",
+     .summary = "A graph has many small fills or host copies, which the host pays for at every launch.",
+     .severity = Severity::warning,
+     .evidence = "a graph whose fills and copies show their sizes and kinds of memory",
+     .explanation = "A chain of kernels is launched in near-constant time. A fill of up to 4,096 bytes costs the host "
+                    "about 0.8 us and a copy from or to pinned memory about 1.2 us, at every launch (measured on an "
+                    "H200). Eight such nodes, child graphs included, cost more than the launch of a whole step.",
+     .fix = "Zero small ranges inside a kernel; bring all host inputs of a step in with one copy.",
+     .check = check_rf601},
+    {.id = "RF602",
+     .name = "tiny-graph",
+     .summary = "A step launches many graphs of a few nodes each.",
+     .severity = Severity::warning,
+     .evidence = "a recording that ties graphs to their launches, with its steps marked",
+     .explanation = "A launch costs the host as much for one node as for twenty. A step that is cut into eight or more "
+                    "graphs of at most four nodes pays for each of them what the whole step would cost as one graph.",
+     .fix = "Capture the step into one graph, or as few as its breaks allow.",
+     .check = check_rf602},
+    {.id = "RF603",
+     .name = "census-drift",
+     .summary = "Two captures of one bucket do not hold the same nodes.",
+     .severity = Severity::warning,
+     .evidence = "an input with several captures of one bucket",
+     .explanation = "Graphs of one recording with the same name, phase and bucket are compared by how many nodes of "
+                    "each kind and name they hold, bodies included. A node that is missing the second time ran "
+                    "elsewhere, or the code took another path: the bucket does not say all that the capture depends "
+                    "on. Launch dims and arguments are not compared here.",
+     .fix = "Make what is captured depend on the bucket alone, or put what it depends on into the bucket.",
+     .check = check_rf603},
+    {.id = "RF604",
+     .name = "branch-explosion",
+     .summary = "A graph spreads into more parallel kernels than a device can hold at once.",
+     .severity = Severity::warning,
+     .evidence = kGraph,
+     .explanation = "A device holds 128 grids at once. Kernels at the same depth of a graph have no order among them; "
+                    "when there are more, the rest waits, and every fork and join makes the launch dearer.",
+     .fix = "Put the branches on a few streams, or make one kernel of them.",
+     .check = check_rf604},
     {.id = "RF605",
      .name = "empty-graph",
      .summary = "A graph has no nodes.",
@@ -457,6 +520,108 @@ constexpr Rule kRules[] = {
          "dump shows it.",
      .fix = "Audit a DOT dump.",
      .check = check_rf606},
+    {.id = "RF607",
+     .name = "empty-conditional-body",
+     .summary = "A body of a conditional node has no nodes.",
+     .severity = Severity::error,
+     .evidence = "a graph that shows the bodies of its conditional nodes",
+     .explanation = "Before CUDA 12.8 (driver 570) the launch of such a graph hangs. It is an error where the driver "
+                    "is known to be older, a note where it is known to be newer, and a warning where the input does "
+                    "not say. A body that the input could not show is RF606.",
+     .fix = "Capture the missing work, or an empty node, into the body.",
+     .check = check_rf607},
+    // 7: the serving timeline.
+    {.id = "RF701",
+     .name = "eager-between-replays",
+     .summary = "A step launches kernels one by one between two replays.",
+     .severity = Severity::warning,
+     .evidence = kSteps,
+     .explanation = "The graph breaks there: the host launches what the graph could have held, and the device waits "
+                    "for it. Kernels before the first replay of a step or after its last are no finding, and neither "
+                    "are those of other threads.",
+     .fix = "Capture these kernels too.",
+     .check = check_rf701},
+    {.id = "RF702",
+     .name = "rebuild-in-steady-state",
+     .summary = "Graph execs are built again and again for a launch or two, or updates are refused in a step.",
+     .severity = Severity::warning,
+     .evidence = "a recording of calls",
+     .explanation = "Instantiating costs 1 to 6 us a node. Four or more graph execs that were destroyed or updated "
+                    "after at most two launches, with another built after them, are a graph that never comes to be "
+                    "replayed. cudaGraphExecUpdate that comes back 910 in a step costs the update and then the "
+                    "instantiation; the first node that differs is named where the recording holds both graphs. A "
+                    "cache that fills keeps its graph execs and is no finding.",
+     .fix = "Keep one graph exec a shape, and let the captured work depend on the shape alone.",
+     .check = check_rf702},
+    {.id = "RF703",
+     .name = "module-load-in-steady-state",
+     .summary = "A module is loaded or a kernel first used in a step after the first ones.",
+     .severity = Severity::warning,
+     .evidence = kSteps,
+     .explanation = "Loading takes milliseconds and holds a lock that launches need. The first three steps of a name "
+                    "may do so: they are the warm-up. Inside a capture it is RF506.",
+     .fix = "Load every module and take every path once before serving.",
+     .check = check_rf703},
+    {.id = "RF704",
+     .name = "eager-fallback",
+     .summary = "Steps that replayed a graph launch their kernels one by one from some step on.",
+     .severity = Severity::warning,
+     .evidence = kSteps,
+     .explanation =
+         "A batch that no longer finds its graph, because its padding could not be had or its graph was evicted, falls "
+         "back to eager launches in silence. Steps are compared with those of the same name: four or more by graph, "
+         "then four or more without, up to the end. Names that run both ways in turn are left alone.",
+     .fix = "Allocate what padding needs before the first step, count fallbacks, and say why each one happened.",
+     .check = check_rf704},
+    {.id = "RF706",
+     .name = "serialised-exec",
+     .summary = "One graph exec is launched on two streams that nothing orders.",
+     .severity = Severity::warning,
+     .evidence = "a recording of calls",
+     .explanation = "CUDA runs a graph exec once at a time: a second launch waits for the first on whatever stream it "
+                    "is. The overlap that two streams were meant for does not happen, and one stream stalls the other. "
+                    "Waits of the host, events between the streams and streams that are the same order the launches.",
+     .fix = "Instantiate the graph once for each stream.",
+     .check = check_rf706},
+    {.id = "RF707",
+     .name = "shared-communicator-overlap",
+     .summary = "Two graphs with collectives of one communicator are launched on streams that nothing orders.",
+     .severity = Severity::warning,
+     .evidence = "a recording that ties graphs to their launches, with the parameters of their NCCL kernels",
+     .explanation =
+         "Each rank may run the two graphs in another order, and then all of them wait for ever. NCCL asks that work "
+         "of one communicator is ordered. The communicator is the first word of an NCCL kernel's parameters.",
+     .fix = "Give each graph a communicator of its own, or order the launches.",
+     .check = check_rf707},
+    // 8: what the input cannot show. Errors here make exit code 3, not 1.
+    {.id = "RF801",
+     .name = "graph-contents-not-visible",
+     .summary = "Graphs were launched whose contents are not in the input.",
+     .severity = Severity::error,
+     .evidence = "a recording of calls",
+     .explanation = "Every launch of a graph exec should lead to a graph that the recording describes. Where it does "
+                    "not, the recording began after the capture, or the recorder could not look inside, and a report "
+                    "without findings says nothing about what ran.",
+     .fix = "Record from before the first capture on.",
+     .check = check_rf801},
+    {.id = "RF802",
+     .name = "records-dropped",
+     .summary = "Records of the input are missing or could not be read.",
+     .severity = Severity::error,
+     .evidence = "a recording",
+     .explanation = "The file was cut, its writer died or paused, or records are damaged. What was read is true, and "
+                    "findings stand; what was not found proves nothing.",
+     .fix = "Record again, and let the program end its recording.",
+     .check = check_rf802},
+    {.id = "RF803",
+     .name = "no-cuda-data",
+     .summary = "The input holds no call, no graph and no replay check.",
+     .severity = Severity::error,
+     .evidence = "any input",
+     .explanation = "A recorder that was attached to the wrong process, or too late, writes a valid file with nothing "
+                    "in it. It must not pass for a clean one.",
+     .fix = "Record the process that drives the GPU, from its start.",
+     .check = check_rf803},
     // 9: what replays gave.
     {.id = "RF901",
      .name = "poison-reaches-output",

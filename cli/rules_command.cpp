@@ -1,6 +1,7 @@
 // refrain rules: the catalogue.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,22 +12,39 @@
 namespace refrain {
 namespace {
 
+enum class PageFormat { text, json, markdown };
+
+const std::map<std::string, PageFormat> kFormats{
+    {"text", PageFormat::text}, {"json", PageFormat::json}, {"markdown", PageFormat::markdown}};
+
 struct RulesFlags {
   std::string id;
-  Format format = Format::text;
+  bool hazards = false;
+  PageFormat format = PageFormat::text;
 };
 
-int run(const RulesFlags& flags) {
-  const Rule* only = nullptr;
-  if (!flags.id.empty()) {
-    only = find_rule(flags.id);
-    if (only == nullptr) throw Error(ErrorKind::usage, flags.id, "no such rule; refrain rules lists them all", "");
+const Rule* rule_of(const RulesFlags& flags) {
+  if (flags.id.empty()) return nullptr;
+  const Rule* rule = find_rule(flags.id);
+  if (rule == nullptr) throw Error(ErrorKind::usage, flags.id, "no such rule; refrain rules lists them all", "");
+  if (flags.hazards)
+    throw Error(ErrorKind::usage, "--hazards", fmt::format("lists all hazards; leave {} out", flags.id), "");
+  return rule;
+}
+
+std::string answer(const RulesFlags& flags) {
+  const Rule* only = rule_of(flags);
+  switch (flags.format) {
+    case PageFormat::json: return flags.hazards ? hazards_json() : catalogue_json(only);
+    case PageFormat::markdown:
+      if (only != nullptr || flags.hazards)
+        throw Error(ErrorKind::usage, "--format markdown",
+                    "is the page of the whole catalogue, hazards included; leave the rule and --hazards out", "");
+      return catalogue_markdown();
+    case PageFormat::text: break;
   }
-  if (flags.format == Format::json)
-    fmt::print("{}", catalogue_json(only));
-  else
-    fmt::print("{}", only != nullptr ? rule_text(*only) : catalogue_text());
-  return kExitClean;
+  if (flags.hazards) return hazards_text();
+  return only != nullptr ? rule_text(*only) : catalogue_text();
 }
 
 }  // namespace
@@ -34,8 +52,13 @@ int run(const RulesFlags& flags) {
 std::function<int()> declare_rules(CLI::App& app) {
   auto flags = std::make_shared<RulesFlags>();
   app.add_option("id", flags->id, "one rule, e.g. RF301");
-  add_format(app, flags->format);
-  return [flags] { return run(*flags); };
+  app.add_flag("--hazards", flags->hazards, "the known hazards: which rules see each, or why none can");
+  app.add_option("--format", flags->format, "text, json or markdown")
+      ->transform(CLI::CheckedTransformer(kFormats).description(""));
+  return [flags] {
+    fmt::print("{}", answer(*flags));
+    return kExitClean;
+  };
 }
 
 }  // namespace refrain

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 
 #include "audit/rules/buffer_history.hpp"
 #include "audit/rules/host_built.hpp"
+#include "audit/rules/param_words.hpp"
 #include "audit/rules/words.hpp"
 
 namespace refrain {
@@ -50,17 +50,13 @@ class Collector {
     }
     if (node.fill) keep(id, history_.of_address(node.fill->dst), "its fill", Certainty::proven);
     for (const NodeAccess& access : node.accesses) keep(id, history_.of_access(access), "its access", access.certainty);
-    for (std::size_t i = 0; i < node.params.size(); ++i) look_at_words(id, i);
+    look_at_words(id);
   }
 
-  // A pointer inside a struct that is passed by value stands at a multiple of 8 of the parameter block.
-  void look_at_words(NodeId id, std::size_t index) {
-    const Param& param = graph_.nodes[id].params[index];
-    for (std::size_t at = (8 - param.offset % 8) % 8; at + 8 <= param.bytes.size(); at += 8) {
-      Address address = 0;
-      std::memcpy(&address, param.bytes.data() + at, sizeof address);
+  void look_at_words(NodeId id) {
+    each_param_word(graph_.nodes[id], [&](std::size_t index, std::size_t at, Address address) {
       keep(id, history_.of_address(address), fmt::format("its parameter {}, byte {},", index, at), Certainty::proven);
-    }
+    });
   }
 
   void keep(NodeId node, std::optional<DeadEnd> end, std::string how, Certainty certainty,

@@ -1,10 +1,12 @@
 // RF307: two nodes touch the same bytes, one of them writes, and no path orders
-// them. A race that a failed need already explains is not told again.
+// them. A race that a failed need already explains is not told again, and two
+// branches that share one workspace are rule 207's.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "audit/rules/checks.hpp"
+#include "audit/rules/shared_workspace.hpp"
 #include "audit/rules/words.hpp"
 
 namespace refrain {
@@ -68,7 +70,8 @@ void check_rf307(const SubjectView& view, Report& report) {
   if (!has_graphs(view, report, "RF307")) return;
   tell_unknown_nodes(view, report, "RF307");
   for (const GraphView& graph_view : view.graphs())
-    for (const auto& group : graph_view.causes().races) report_group(graph_view, report, group);
+    for (const auto& group : graph_view.causes().races)
+      if (shared_workspace(graph_view.graph(), group) == nullptr) report_group(graph_view, report, group);
 }
 
 }  // namespace refrain

@@ -11,4 +11,13 @@ const char* to_string(Severity severity) noexcept {
   return "unknown";
 }
 
+const char* to_string(Standing standing) noexcept {
+  switch (standing) {
+    case Standing::open: return "open";
+    case Standing::known: return "known";
+    case Standing::suppressed: return "suppressed";
+  }
+  return "unknown";
+}
+
 }  // namespace refrain

@@ -14,6 +14,10 @@ namespace refrain {
 enum class Severity : std::uint8_t { note, warning, error };
 [[nodiscard]] const char* to_string(Severity) noexcept;
 
+/// `open` counts towards the exit code; `known` stood in the baseline; `suppressed` by an entry of `--suppress`.
+enum class Standing : std::uint8_t { open, known, suppressed };
+[[nodiscard]] const char* to_string(Standing) noexcept;
+
 struct Finding {
   std::string rule;  ///< `RF301`
   std::string name;  ///< `scratch-not-zeroed`
@@ -27,11 +31,15 @@ struct Finding {
   std::vector<std::string> evidence;  ///< facts, one sentence each
   std::string fix;                    ///< how to mend this one
   std::string fingerprint;            ///< 16 hex digits, stable across runs: no address, no time
+  std::string input;                  ///< name of the recording or file that it was found in
+  Standing standing = Standing::open;
+  std::string excuse;  ///< why a suppressed one is: the reason that its entry gives
 };
 
 struct NotChecked {
   std::string rule;
   std::string reason;
+  std::string input;  ///< as in Finding
 };
 
 }  // namespace refrain

@@ -36,12 +36,21 @@ class Report {
   [[nodiscard]] const std::vector<NotChecked>& not_checked() const noexcept { return not_checked_; }
   [[nodiscard]] bool was_checked(std::string_view rule) const;
 
+  /// Takes another input's report in. Fingerprints stay as they are: they do not depend on what else was audited.
+  void merge(Report other);
+  /// Says that a finding does not count, and why.
+  void excuse(std::size_t finding, Standing standing, std::string reason);
+
+  /// Of the open findings; what is known or suppressed counts below.
   [[nodiscard]] std::size_t count(Severity severity) const;
-  /// 0 clean; 1 a finding at or over the threshold (it wins over 3); 3 a required rule could not be checked, or the
-  /// only findings at or over the threshold are of group 8: the input could not show what it should.
+  [[nodiscard]] std::size_t count(Standing standing) const;
+  /// Of the open findings: 0 clean; 1 a finding at or over the threshold (it wins over 3); 3 a required rule could not
+  /// be checked, or the only findings at or over the threshold are of group 8: the input could not show what it should.
   [[nodiscard]] int exit_code(const Threshold& threshold = {}) const;
 
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs;   ///< set before findings are added: a single one is theirs
+  std::vector<std::string> remarks;  ///< of the baseline and the suppressions: what expired, what matched nothing
+  bool has_baseline = false;
   std::uint64_t nodes = 0;          ///< in all graphs and bodies
   std::uint64_t unknown_nodes = 0;  ///< of these, with an effect on memory that no contract states
 
@@ -51,8 +60,9 @@ class Report {
   std::unordered_map<std::string, std::size_t> turns_;  // of findings whose names are the same
 };
 
-/// For a terminal or a log: findings, what was not checked, one last line that sums up. Ends in a newline.
-[[nodiscard]] std::string report_text(const Report& report);
+/// For a terminal or a log: findings by group of rules, what does not count, what was not checked, one last line that
+/// sums up. Ends in a newline. Names are shown so that none can move a terminal's cursor.
+[[nodiscard]] std::string report_text(const Report& report, bool colour = false);
 
 /// `refrain.audit/1`, pretty-printed, ending in a newline.
 [[nodiscard]] std::string report_json(const Report& report, const Threshold& threshold = {});

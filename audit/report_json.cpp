@@ -19,7 +19,10 @@ Json finding_json(const Finding& finding) {
           {"message", finding.message},
           {"evidence", finding.evidence},
           {"fix", finding.fix},
-          {"fingerprint", finding.fingerprint}};
+          {"fingerprint", finding.fingerprint},
+          {"input", finding.input},
+          {"standing", to_string(finding.standing)},
+          {"excuse", finding.excuse}};
 }
 
 }  // namespace
@@ -28,7 +31,7 @@ std::string report_json(const Report& report, const Threshold& threshold) {
   Json findings = Json::array(), not_checked = Json::array();
   for (const Finding& finding : report.findings()) findings.push_back(finding_json(finding));
   for (const NotChecked& item : report.not_checked())
-    not_checked.push_back({{"rule", item.rule}, {"reason", item.reason}});
+    not_checked.push_back({{"rule", item.rule}, {"reason", item.reason}, {"input", item.input}});
   const Json json = {{"schema", "refrain.audit/1"},
                      {"inputs", report.inputs},
                      {"findings", std::move(findings)},
@@ -37,7 +40,10 @@ std::string report_json(const Report& report, const Threshold& threshold) {
                      {"summary",
                       {{"errors", report.count(Severity::error)},
                        {"warnings", report.count(Severity::warning)},
-                       {"notes", report.count(Severity::note)}}},
+                       {"notes", report.count(Severity::note)},
+                       {"known", report.count(Standing::known)},
+                       {"suppressed", report.count(Standing::suppressed)}}},
+                     {"remarks", report.remarks},
                      {"exit_code", report.exit_code(threshold)}};
   // A kernel's name may hold any byte: replace what is no UTF-8 rather than fail at the end of an audit.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -1,61 +1,86 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "audit/report.hpp"
+#include "audit/reports/escape.hpp"
+#include "audit/reports/groups.hpp"
 
 namespace refrain {
 namespace {
 
-void write_finding(fmt::memory_buffer& out, const Finding& finding) {
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "{} {} {}  {}\n", to_string(finding.severity), finding.rule, finding.name, finding.where);
-  fmt::format_to(to, "    {}\n", finding.message);
-  for (const std::string& line : finding.evidence) fmt::format_to(to, "    - {}\n", line);
-  fmt::format_to(to, "    fix: {}\n\n", finding.fix);
-}
+class TextReport {
+ public:
+  TextReport(const Report& report, bool colour) : report_(report), colour_(colour) {}
 
-// One line a reason, with all the rules that it stopped.
-void write_not_checked(fmt::memory_buffer& out, const std::vector<NotChecked>& not_checked) {
-  std::vector<std::string> reasons;
-  for (const NotChecked& item : not_checked)
-    if (std::find(reasons.begin(), reasons.end(), item.reason) == reasons.end()) reasons.push_back(item.reason);
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "not checked\n");
-  for (const std::string& reason : reasons) {
-    std::string rules;
-    for (const NotChecked& item : not_checked) {
-      if (item.reason != reason) continue;
-      if (!rules.empty()) rules += ", ";
-      rules += item.rule;
+  std::string write() {
+    for (const FindingGroup& group : open_findings(report_)) {
+      line("{}\n", paint("1", fmt::format("== {} ==", group.title)));
+      for (const Finding* finding : group.findings) write(*finding);
     }
-    fmt::format_to(to, "    {}: {}\n", rules, reason);
+    write_excused();
+    write_not_checked();
+    for (const std::string& remark : report_.remarks) line("remark: {}", visible(remark));
+    line("{}; {} of {} without a contract", summary(report_), report_.unknown_nodes, plural(report_.nodes, "node"));
+    return fmt::to_string(out_);
   }
-  fmt::format_to(to, "\n");
-}
 
-std::string plural(std::size_t count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_.push_back('\n');
+  }
 
-std::string summary(const Report& report) {
-  if (report.findings().empty())
-    return report.not_checked().empty() ? "clean: every rule was checked and none is broken"
-                                        : "clean as far as it was checked: no finding";
-  return fmt::format("{}, {}, {}", plural(report.count(Severity::error), "error"),
-                     plural(report.count(Severity::warning), "warning"), plural(report.count(Severity::note), "note"));
-}
+  [[nodiscard]] std::string paint(const char* code, std::string text) const {
+    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+
+  [[nodiscard]] std::string painted(Severity severity) const {
+    const char* code = severity == Severity::error ? "1;31" : severity == Severity::warning ? "1;33" : "1;36";
+    return paint(code, to_string(severity));
+  }
+
+  // Which of several inputs: a graph's name alone may stand in more than one.
+  [[nodiscard]] std::string place(const Finding& finding) const {
+    return visible(report_.inputs.size() > 1 ? fmt::format("{}: {}", finding.input, finding.where) : finding.where);
+  }
+
+  void write(const Finding& finding) {
+    line("{} {} {}  {}", painted(finding.severity), finding.rule, finding.name, place(finding));
+    line("    {}", visible(finding.message));
+    for (const std::string& fact : finding.evidence) line("    - {}", visible(fact));
+    line("    fix: {}\n", visible(finding.fix));
+  }
+
+  void write_excused() {
+    const auto excused = excused_findings(report_);
+    if (excused.empty()) return;
+    line("does not count");
+    for (const Finding* finding : excused) {
+      const std::string reason = finding->excuse.empty() ? "" : fmt::format(" ({})", visible(finding->excuse));
+      line("    {}: {} {} {}  {}{}", to_string(finding->standing), to_string(finding->severity), finding->rule,
+           finding->name, place(*finding), reason);
+    }
+    line("");
+  }
+
+  void write_not_checked() {
+    if (report_.not_checked().empty()) return;
+    line("not checked");
+    for (const ReasonRules& item : not_checked_by_reason(report_)) line("    {}: {}", item.rules, visible(item.reason));
+    line("");
+  }
+
+  const Report& report_;
+  bool colour_;
+  fmt::memory_buffer out_;
+};
 
 }  // namespace
 
-std::string report_text(const Report& report) {
-  fmt::memory_buffer out;
-  for (const Finding& finding : report.findings()) write_finding(out, finding);
-  if (!report.not_checked().empty()) write_not_checked(out, report.not_checked());
-  fmt::format_to(std::back_inserter(out), "{}; {} of {} without a contract\n", summary(report), report.unknown_nodes,
-                 plural(report.nodes, "node"));
-  return fmt::to_string(out);
+std::string report_text(const Report& report, bool colour) {
+  return TextReport(report, colour).write();
 }
 
 }  // namespace refrain

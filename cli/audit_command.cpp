@@ -1,40 +1,89 @@
-// refrain audit: files in, one report and an exit code out.
+// refrain audit: files in, one report or several and an exit code out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdio>
-#include <iterator>
-#include <map>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "audit/audit.hpp"
+#include "audit/baseline.hpp"
+#include "audit/reports/formats.hpp"
+#include "audit/suppressions.hpp"
+#include "cli/audit_flags.hpp"
 #include "cli/command.hpp"
+#include "cli/save_text.hpp"
 #include "graphs/error.hpp"
+#include "runtime/scales/json_text.hpp"
 #include "traces/readers.hpp"
 
 namespace refrain {
 namespace {
 
-struct AuditFlags {
-  std::vector<std::string> files;
-  Threshold threshold;
-  Format format = Format::text;
+struct Wanted {
+  const ReportFormat* format = nullptr;
+  std::string file;  ///< empty = standard output
 };
 
-const std::map<std::string, Severity> kSeverities{
-    {"error", Severity::error}, {"warning", Severity::warning}, {"note", Severity::note}};
+std::vector<Wanted> wanted_reports(const AuditFlags& flags) {
+  std::vector<Wanted> wanted{{find_report_format(flags.format), flags.output}};
+  for (const std::string& report : flags.reports) {
+    const std::size_t equals = report.find('=');
+    const ReportFormat* format = find_report_format(report.substr(0, equals));
+    if (equals == std::string::npos || equals + 1 == report.size() || format == nullptr)
+      throw Error(ErrorKind::usage, fmt::format("--report {}", report),
+                  fmt::format("expected FORMAT=FILE with a format of {}", report_format_names()), "");
+    wanted.push_back({format, report.substr(equals + 1)});
+  }
+  if (!flags.write_baseline.empty()) wanted.push_back({find_report_format("json"), flags.write_baseline});
+  return wanted;
+}
 
-int run(const AuditFlags& flags) {
-  const std::vector<std::string> unknown = unknown_rules(flags.threshold.require);
+void check_rules(const Threshold& threshold) {
+  const std::vector<std::string> unknown = unknown_rules(threshold.require);
   if (!unknown.empty())
     throw Error(ErrorKind::usage, fmt::format("--require {}", fmt::join(unknown, ",")),
                 "no such rule; see refrain rules", "");
-  Subject subject;
-  for (const std::string& file : flags.files) subject.recordings.push_back(load_recording(file));
-  const Report report = audit(subject);
-  fmt::print("{}", flags.format == Format::json ? report_json(report, flags.threshold) : report_text(report));
+}
+
+/// https://no-color.org: set and not empty means no.
+bool wants_colour() {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
+}
+
+void write_reports(const std::vector<Wanted>& wanted, ReportSource source) {
+  for (const Wanted& report : wanted) {
+    source.colour = report.file.empty() && wants_colour();
+    const std::string text = report.format->write(source);
+    if (report.file.empty())
+      fmt::print("{}", text);
+    else
+      save_text(report.file, text);
+  }
+}
+
+int run(const AuditFlags& flags) {
+  check_rules(flags.threshold);
+  const std::vector<Wanted> wanted = wanted_reports(flags);
+  std::vector<Suppression> suppressions;
+  if (!flags.suppress.empty()) suppressions = read_suppressions(read_json(InputFile(flags.suppress)), flags.suppress);
+  std::unique_ptr<Baseline> baseline;
+  if (!flags.baseline.empty())
+    baseline = std::make_unique<Baseline>(read_json(InputFile(flags.baseline)), flags.baseline);
+
+  std::vector<Subject> subjects;
+  Report report;
+  for (const std::string& file : flags.files) {
+    subjects.push_back({{load_recording(file)}});
+    report.merge(audit(subjects.back()));
+  }
+  apply_suppressions(report, suppressions, today(), flags.suppress);
+  if (baseline) baseline->apply(report);
+  write_reports(wanted, {report, subjects, flags.threshold, REFRAIN_VERSION});
   return report.exit_code(flags.threshold);
 }
 
@@ -42,15 +91,7 @@ int run(const AuditFlags& flags) {
 
 std::function<int()> declare_audit(CLI::App& app) {
   auto flags = std::make_shared<AuditFlags>();
-  app.add_option("files", flags->files,
-                 "recordings: refrain.recording/1, plain or gzip; or graphs: refrain.graph/1 JSON, or dumps of "
-                 "cudaGraphDebugDotPrint")
-      ->required();
-  app.add_option("--require", flags->threshold.require, "rules that must have been checked, else exit 3")
-      ->delimiter(',');
-  app.add_option("--fail-on", flags->threshold.fail_on, "error, warning or note: exit 1 from this severity on")
-      ->transform(CLI::CheckedTransformer(kSeverities).description(""));
-  add_format(app, flags->format);
+  add_audit_flags(app, *flags);
   return [flags] { return run(*flags); };
 }
 

@@ -109,14 +109,30 @@ void add(std::string& what, const std::string& change) {
   what += change;
 }
 
+/// Sizes and offsets, not bytes: `5 -> 6 parameters`, or the first one that lies or measures otherwise.
+std::string param_changes(const Node& a, const Node& b) {
+  if (a.params.size() != b.params.size()) return fmt::format("{} -> {} parameters", a.params.size(), b.params.size());
+  for (std::size_t i = 0; i < a.params.size(); ++i) {
+    const Param &p = a.params[i], &q = b.params[i];
+    if (p.size != q.size || p.offset != q.offset)
+      return fmt::format("parameter {}: {} bytes at {} -> {} bytes at {}", i, p.size, p.offset, q.size, q.offset);
+  }
+  return {};
+}
+
 std::string changes(const Graph& ga, const Node& a, const Graph& gb, const Node& b) {
   std::string what;
   if (!(a.grid == b.grid)) add(what, fmt::format("grid {} -> {}", dims(a.grid), dims(b.grid)));
   if (!(a.block == b.block)) add(what, fmt::format("block {} -> {}", dims(a.block), dims(b.block)));
   if (a.shared_bytes != b.shared_bytes)
     add(what, fmt::format("shared memory {} -> {} bytes", a.shared_bytes, b.shared_bytes));
-  if (a.params.size() != b.params.size())
-    add(what, fmt::format("{} -> {} parameters", a.params.size(), b.params.size()));
+  if (const std::string change = param_changes(a, b); !change.empty()) add(what, change);
+  if (a.copy && b.copy) {
+    const auto way = [](const CopyInfo& copy) {
+      return fmt::format("{} to {}", to_string(copy.src_space), to_string(copy.dst_space));
+    };
+    if (way(*a.copy) != way(*b.copy)) add(what, fmt::format("copies {} -> {}", way(*a.copy), way(*b.copy)));
+  }
   const auto bytes = [](const Node& n) {
     return n.copy ? n.copy->bytes : n.fill ? n.fill->bytes : n.allocation ? n.allocation->bytes : 0;
   };
@@ -159,7 +175,26 @@ void diff_bodies(const Graph& a, NodeId na, const Graph& b, NodeId nb, std::vect
   }
 }
 
+/// Each node of the graph and of its bodies, by what it is.
+template <class Count>
+void take_census(const Graph& graph, Count count) {
+  for (const Node& node : graph.nodes) {
+    const std::string& name = !node.op.empty() ? node.op : node.name;
+    count(node.kind == NodeKind::kernel && !name.empty() ? fmt::format("kernel {}", name) : to_string(node.kind));
+    for (const Graph& body : node.bodies) take_census(body, count);
+  }
+}
+
 }  // namespace
+
+std::vector<CensusRow> census(const Graph& a, const Graph& b) {
+  std::map<std::string, CensusRow> rows;
+  take_census(a, [&](const std::string& what) { ++rows[what].a; });
+  take_census(b, [&](const std::string& what) { ++rows[what].b; });
+  std::vector<CensusRow> list;
+  for (auto& [what, row] : rows) list.push_back({what, row.a, row.b});
+  return list;
+}
 
 bool GraphDiff::empty() const {
   return removed.empty() && added.empty() && changed.empty() && edges_removed.empty() && edges_added.empty() &&

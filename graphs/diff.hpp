@@ -36,4 +36,12 @@ struct GraphDiff {
 
 [[nodiscard]] GraphDiff diff_graphs(const Graph& a, const Graph& b);
 
+/// How many nodes of one kind, and of one op or kernel, a graph has; bodies included.
+struct CensusRow {
+  std::string what;  ///< `kernel grouped_attention`, `memset`
+  std::size_t a = 0, b = 0;
+};
+/// Both graphs side by side, in the order of the words.
+[[nodiscard]] std::vector<CensusRow> census(const Graph& a, const Graph& b);
+
 }  // namespace refrain

@@ -83,3 +83,38 @@ TEST_CASE("diff: graphs with nothing in common and empty graphs") {
   CHECK(diff_graphs(Graph{}, Graph{}).empty());
   CHECK(diff_graphs(Graph{}, chain({"a"})).added.size() == 1);
 }
+
+TEST_CASE("diff: parameters that lie or measure otherwise are named and their bytes are not") {
+  Graph a = chain({"a"});
+  a.nodes[0].params = {{0, 8, {1, 2, 3, 4, 5, 6, 7, 8}}, {8, 4, {1, 0, 0, 0}}};
+  Graph b = a;
+  b.nodes[0].params[0].bytes[0] = 99;
+  CHECK(diff_graphs(a, b).empty());
+  b.nodes[0].params[1] = {8, 8, {1, 0, 0, 0, 0, 0, 0, 0}};
+  const GraphDiff wider = diff_graphs(a, b);
+  REQUIRE(wider.changed.size() == 1);
+  CHECK(wider.changed[0].what == "parameter 1: 4 bytes at 8 -> 8 bytes at 8");
+  b.nodes[0].params.pop_back();
+  CHECK(diff_graphs(a, b).changed.at(0).what == "2 -> 1 parameters");
+}
+
+TEST_CASE("diff: a copy that became pageable is a change") {
+  Graph a = chain({"a"});
+  a.nodes[0].kind = NodeKind::memcpy;
+  a.nodes[0].copy = CopyInfo{0x1000, 0x2000, 64, MemorySpace::pinned, MemorySpace::device};
+  Graph b = a;
+  b.nodes[0].copy->src_space = MemorySpace::pageable;
+  CHECK(diff_graphs(a, b).changed.at(0).what == "copies pinned to device -> pageable to device");
+}
+
+TEST_CASE("diff: the census counts nodes by what they are and bodies too") {
+  Graph outer = chain({"a", "a", "fill"});
+  outer.nodes[2].kind = NodeKind::memset;
+  Graph other = outer;
+  other.nodes[0].kind = NodeKind::child;
+  other.nodes[0].bodies = {chain({"x", "a"})};
+  std::string text;
+  for (const CensusRow& row : census(outer, other))
+    text += row.what + ' ' + std::to_string(row.a) + ' ' + std::to_string(row.b) + '\n';
+  CHECK(text == "child 0 1\nkernel a 2 2\nkernel x 0 1\nmemset 1 1\n");
+}

@@ -1,0 +1,192 @@
+// One page that works from a file, offline, without a script: links and `:target` do what is to be done. The policy in
+// its head forbids every other source, should a name ever get past the quoting.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+#include "audit/reports/escape.hpp"
+#include "audit/reports/formats.hpp"
+#include "audit/reports/groups.hpp"
+#include "audit/reports/html_graph.hpp"
+#include "audit/reports/html_style.hpp"
+#include "audit/reports/places.hpp"
+
+namespace refrain {
+namespace {
+
+/// Graphs drawn on one page; the table of contracts names them all.
+constexpr std::size_t kMostGraphs = 12;
+
+class HtmlReport {
+ public:
+  explicit HtmlReport(const ReportSource& source) : report_(source.report), places_(source.subjects) {
+    for (std::size_t i = 0; i < report_.findings().size(); ++i) number_.emplace(&report_.findings()[i], i + 1);
+    choose_graphs();
+    for (const HtmlGraph& graph : graphs_) drawings_.push_back(draw(graph));
+  }
+
+  std::string write() {
+    write_head();
+    line("<main>\n<section id=\"findings\" aria-labelledby=\"findings-title\"><h2 id=\"findings-title\">Findings</h2>");
+    if (report_.count(Standing::open) == 0) line("<p>{}</p>", xml(summary(report_)));
+    for (const FindingGroup& group : open_findings(report_)) {
+      line("<h3>{}</h3>", xml(group.title));
+      for (const Finding* finding : group.findings) write(*finding);
+    }
+    write_excused();
+    line("</section>\n<section id=\"graphs\" aria-labelledby=\"graphs-title\"><h2 id=\"graphs-title\">Graphs</h2>");
+    if (drawings_.empty()) line("<p>The input holds no graph.</p>");
+    for (const HtmlDrawing& drawing : drawings_) line("{}", drawing.html);
+    line("</section>");
+    write_coverage();
+    write_not_checked();
+    line("</main>\n</body>\n</html>");
+    return fmt::to_string(out_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_.push_back('\n');
+  }
+
+  // Those with findings, those that count first; the first of all where there is none.
+  void choose_graphs() {
+    std::unordered_map<const GraphView*, std::size_t> place;
+    const auto add = [&](const GraphView* view) {
+      if (view == nullptr || (!place.contains(view) && graphs_.size() == kMostGraphs)) return;
+      const auto [at, first] = place.emplace(view, graphs_.size());
+      if (first) graphs_.push_back({view, graphs_.size(), {}});
+    };
+    for (const FindingGroup& group : open_findings(report_))
+      for (const Finding* finding : group.findings) add(places_.graph(*finding));
+    for (const Finding* finding : excused_findings(report_)) add(places_.graph(*finding));
+    for (const SubjectView& view : places_.views())
+      if (graphs_.empty() && !view.graphs().empty()) add(&view.graphs().front());
+    for (const Finding& finding : report_.findings())
+      if (const auto at = place.find(places_.graph(finding)); at != place.end())
+        for (const NodeId node : finding.nodes)
+          if (node < at->first->graph().nodes.size())
+            graphs_[at->second].marks.push_back({node, number_.at(&finding), finding.rule});
+  }
+
+  void write_head() {
+    line("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
+    line(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'\">");
+    line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    line("<title>Refrain audit: {}</title>\n<style>{}</style>\n</head>\n<body>", xml(summary(report_)), html_style());
+    line("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>");
+    line("<header><h1>Refrain audit</h1>\n<p>{}; {} of {} without a contract</p>", xml(summary(report_)),
+         report_.unknown_nodes, plural(report_.nodes, "node"));
+    for (const std::string& remark : report_.remarks) line("<p><strong>Remark:</strong> {}</p>", xml(remark));
+    line("<details><summary>{}</summary><ul>", plural(report_.inputs.size(), "input"));
+    for (const std::string& input : report_.inputs) line("<li><code>{}</code></li>", xml(input));
+    line("</ul></details></header>");
+    line(
+        "<nav aria-label=\"Contents\"><ul><li><a href=\"#findings\">Findings</a></li><li><a "
+        "href=\"#graphs\">Graphs</a></li><li><a href=\"#coverage\">Contract coverage</a></li><li><a "
+        "href=\"#not-checked\">Not checked</a></li></ul></nav>");
+  }
+
+  void write(const Finding& finding) {
+    const std::size_t number = number_.at(&finding);
+    line("<article id=\"finding-{}\" class=\"{}\" aria-labelledby=\"finding-title-{}\">", number,
+         to_string(finding.severity), number);
+    line("<h4 id=\"finding-title-{}\"><span class=\"severity\">{}</span> <a href=\"#finding-{}\">{} {}</a>: {}</h4>",
+         number, to_string(finding.severity), number, finding.rule, finding.name, xml(finding.where));
+    if (finding.standing != Standing::open)
+      line("<p><strong>{}</strong> {}</p>", to_string(finding.standing), xml(finding.excuse));
+    line("<p>{}</p>", xml(finding.message));
+    if (!finding.evidence.empty()) {
+      line("<ul>");
+      for (const std::string& fact : finding.evidence) line("<li>{}</li>", xml(fact));
+      line("</ul>");
+    }
+    line("<p><strong>Fix:</strong> {}</p>", xml(finding.fix));
+    write_nodes(finding);
+    line("<p class=\"soft\">{}; input <code>{}</code>; fingerprint <code>{}</code></p>\n</article>",
+         to_string(finding.certainty), xml(finding.input), finding.fingerprint);
+  }
+
+  void write_nodes(const Finding& finding) {
+    const GraphView* view = places_.graph(finding);
+    if (view == nullptr || finding.nodes.empty()) return;
+    std::string list;
+    for (const NodeId node : finding.nodes) {
+      if (node >= view->graph().nodes.size()) continue;
+      if (!list.empty()) list += ", ";
+      const std::string name = xml(describe(view->graph(), node));
+      const std::string id = drawn_id(view, node);
+      list += id.empty() ? name + " (not drawn)" : fmt::format("<a href=\"#{}\">{}</a>", id, name);
+    }
+    line("<p>Nodes in graph {}: {}</p>", xml(view->path()), list);
+  }
+
+  [[nodiscard]] std::string drawn_id(const GraphView* view, NodeId node) const {
+    for (const HtmlGraph& graph : graphs_)
+      if (graph.view == view) {
+        const std::vector<NodeId>& nodes = drawings_[graph.number].nodes;
+        return std::binary_search(nodes.begin(), nodes.end(), node) ? node_id(graph.number, node) : "";
+      }
+    return "";
+  }
+
+  void write_excused() {
+    const auto excused = excused_findings(report_);
+    if (excused.empty()) return;
+    line("<h3>does not count</h3>");
+    for (const Finding* finding : excused) write(*finding);
+  }
+
+  void write_coverage() {
+    line(
+        "<section id=\"coverage\" aria-labelledby=\"coverage-title\"><h2 id=\"coverage-title\">Contract coverage</h2>");
+    line("<p>Of a node without a contract it is not known what it reads, writes and establishes.</p>");
+    line(
+        "<table><caption>Nodes by graph</caption><thead><tr><th scope=\"col\">Graph</th><th scope=\"col\">Input</th>"
+        "<th scope=\"col\">Nodes</th><th scope=\"col\">With a contract</th><th scope=\"col\">Without</th></tr></thead>"
+        "<tbody>");
+    for (const SubjectView& subject : places_.views())
+      for (const GraphView& view : subject.graphs()) {
+        const auto& nodes = view.graph().nodes;
+        const auto with = std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.has_contract; });
+        const auto without = std::count_if(nodes.begin(), nodes.end(), is_unknown);
+        line("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", xml(view.path()),
+             xml(view.recording().name), nodes.size(), with, without);
+      }
+    line("</tbody></table></section>");
+  }
+
+  void write_not_checked() {
+    line(
+        "<section id=\"not-checked\" aria-labelledby=\"not-checked-title\"><h2 id=\"not-checked-title\">Not "
+        "checked</h2>");
+    if (report_.not_checked().empty()) return line("<p>Every rule was checked.</p></section>");
+    line(
+        "<table><caption>Rules that could not look, and why</caption><thead><tr><th scope=\"col\">Rules</th>"
+        "<th scope=\"col\">Reason</th></tr></thead><tbody>");
+    for (const ReasonRules& item : not_checked_by_reason(report_))
+      line("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", item.rules, xml(item.reason));
+    line("</tbody></table></section>");
+  }
+
+  const Report& report_;
+  Places places_;
+  std::unordered_map<const Finding*, std::size_t> number_;
+  std::vector<HtmlGraph> graphs_;
+  std::vector<HtmlDrawing> drawings_;
+  fmt::memory_buffer out_;
+};
+
+}  // namespace
+
+std::string report_html(const ReportSource& source) {
+  return HtmlReport(source).write();
+}
+
+}  // namespace refrain

@@ -1,0 +1,40 @@
+#include "cli/audit_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "audit/reports/formats.hpp"
+
+namespace refrain {
+namespace {
+
+const std::map<std::string, Severity> kSeverities{
+    {"error", Severity::error}, {"warning", Severity::warning}, {"note", Severity::note}};
+
+std::string known_format(const std::string& name) {
+  return find_report_format(name) != nullptr ? std::string()
+                                             : fmt::format("expected one of {}, found {}", report_format_names(), name);
+}
+
+}  // namespace
+
+void add_audit_flags(CLI::App& app, AuditFlags& flags) {
+  app.add_option("files", flags.files,
+                 "recordings: refrain.recording/1, plain or gzip; or graphs: refrain.graph/1 JSON, or dumps of "
+                 "cudaGraphDebugDotPrint")
+      ->required();
+  app.add_option("--require", flags.threshold.require, "rules that must have been checked, else exit 3")
+      ->delimiter(',');
+  app.add_option("--fail-on", flags.threshold.fail_on, "error, warning or note: exit 1 from this severity on")
+      ->transform(CLI::CheckedTransformer(kSeverities).description(""));
+  app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));
+  app.add_option("--output", flags.output, "write the report to this file, whole or not at all");
+  app.add_option("--report", flags.reports, "FORMAT=FILE: one more report, e.g. sarif=audit.sarif; may be repeated");
+  app.add_option("--baseline", flags.baseline, "a JSON report of an earlier run: what stands there is known");
+  app.add_option("--write-baseline", flags.write_baseline, "write this run's JSON report for --baseline");
+  app.add_option("--suppress", flags.suppress,
+                 "a JSON list of findings that may stand: rule, fingerprint or where, with a reason and a last day");
+}
+
+}  // namespace refrain

@@ -1,0 +1,23 @@
+// What `refrain audit` was asked for, and its options: they are many, so they
+// have a file of their own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "audit/report.hpp"
+
+namespace refrain {
+
+struct AuditFlags {
+  std::vector<std::string> files;
+  Threshold threshold;
+  std::string format = "text", output;  ///< output: a file; empty = standard output
+  std::vector<std::string> reports;     ///< `sarif=FILE`
+  std::string baseline, write_baseline, suppress;
+};
+
+void add_audit_flags(CLI::App& app, AuditFlags& flags);
+
+}  // namespace refrain

@@ -79,6 +79,7 @@ TEST_CASE("report: the text gives each finding with its place and fix, then what
   report.nodes = 1;
   const std::string text = report_text(report);
   CHECK(text ==
+        "== zeroing, padding, order ==\n\n"
         "error RF301 scratch-not-zeroed  step decode, node 0 (count), buffer buffer_a\n"
         "    node 0 (count) needs bytes [0, 64) of buffer_a zeroed, and no node before it zeroes them; a replay then "
         "starts "

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "audit/audit.hpp"
 #include "audit/baseline.hpp"
+#include "audit/contracts/apply.hpp"
 #include "audit/reports/formats.hpp"
 #include "audit/suppressions.hpp"
 #include "cli/audit_flags.hpp"
@@ -75,15 +77,24 @@ int run(const AuditFlags& flags) {
   if (!flags.baseline.empty())
     baseline = std::make_unique<Baseline>(read_json(InputFile(flags.baseline)), flags.baseline);
 
+  std::vector<ContractFile> contracts;
+  for (const std::string& file : flags.contracts) contracts.push_back(load_contracts(file));
+
+  std::vector<Recording> recordings;
+  for (const std::string& file : flags.files) recordings.push_back(load_recording(file));
+  const ContractCoverage coverage = apply_contracts(recordings, contracts);
   std::vector<Subject> subjects;
   Report report;
-  for (const std::string& file : flags.files) {
-    subjects.push_back({{load_recording(file)}});
+  for (Recording& recording : recordings) {
+    subjects.push_back({{std::move(recording)}});
     report.merge(audit(subjects.back()));
   }
   apply_suppressions(report, suppressions, today(), flags.suppress);
   if (baseline) baseline->apply(report);
-  write_reports(wanted, {report, subjects, flags.threshold, REFRAIN_VERSION});
+  ReportSource source{report, subjects, flags.threshold, REFRAIN_VERSION};
+  if (!contracts.empty() || flags.explain) source.coverage = &coverage;
+  source.explain = flags.explain;
+  write_reports(wanted, source);
   return report.exit_code(flags.threshold);
 }
 

@@ -31,6 +31,10 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
   app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));
   app.add_option("--output", flags.output, "write the report to this file, whole or not at all");
   app.add_option("--report", flags.reports, "FORMAT=FILE: one more report, e.g. sarif=audit.sarif; may be repeated");
+  app.add_option("--contracts", flags.contracts,
+                 "refrain.contracts/1: what kernels of others do with their parameters; may be given again")
+      ->allow_extra_args(false);
+  app.add_flag("--explain", flags.explain, "which nodes have a contract and from where, and which are unknown");
   app.add_option("--baseline", flags.baseline, "a JSON report of an earlier run: what stands there is known");
   app.add_option("--write-baseline", flags.write_baseline, "write this run's JSON report for --baseline");
   app.add_option("--suppress", flags.suppress,

@@ -11,7 +11,8 @@
 namespace refrain {
 
 struct AuditFlags {
-  std::vector<std::string> files;
+  std::vector<std::string> files, contracts;
+  bool explain = false;
   Threshold threshold;
   std::string format = "text", output;  ///< output: a file; empty = standard output
   std::vector<std::string> reports;     ///< `sarif=FILE`

@@ -38,6 +38,9 @@ struct OpLaunch {
   std::function<void()> host;
   std::function<void(void* stream)> device;  ///< empty in a build without CUDA
   bool early = false;  ///< it starts while the kernel ahead of it runs: a programmatic edge in a capture
+  /// The Args as bytes, padding zero: what a graph bakes. The host driver shows them as the node's one parameter;
+  /// CUDA's introspection sees the kernels' own.
+  std::vector<std::uint8_t> args = {};
 };
 
 /// One call of the driver's API. In: what `api` needs of the fields. Out: the handle or address it makes.

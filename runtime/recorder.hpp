@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -17,10 +18,19 @@
 
 namespace refrain {
 
+/// The bytes of `args`, zero where it has padding: what nobody wrote there must not tell two captures apart.
+template <class Args>
+[[nodiscard]] std::vector<std::uint8_t> bytes_of_args(Args args) {
+  static_assert(std::is_trivially_copyable_v<Args>, "an op's Args are baked into a graph as bytes");
+  __builtin_clear_padding(&args);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&args);
+  return {bytes, bytes + sizeof args};
+}
+
 /// The op with its Args, as a driver takes it. `early` only for an op whose contract waits.
 template <class Args>
 [[nodiscard]] OpLaunch bind_op(const Op<Args>& op, const Args& args, bool early = false) {
-  OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}, early};
+  OpLaunch bound{op.name, [&op, args] { op.host(args); }, {}, early, bytes_of_args(args)};
   const auto launch = early ? op.launch_early : op.launch;
   if (launch != nullptr) bound.device = [launch, args](void* stream) { launch(args, stream); };
   return bound;

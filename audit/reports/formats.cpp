@@ -1,12 +1,26 @@
 #include "audit/reports/formats.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace refrain {
 namespace {
 
+std::string text_of(const ReportSource& source) {
+  const std::string coverage = source.coverage != nullptr ? coverage_text(*source.coverage, source.explain) : "";
+  return coverage + report_text(source.report, source.colour);
+}
+
+std::string json_of(const ReportSource& source) {
+  std::string text = report_json(source.report, source.threshold);
+  if (source.coverage == nullptr) return text;
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+  json["coverage"] = nlohmann::ordered_json::parse(coverage_json(*source.coverage));
+  return json.dump(2) + "\n";
+}
+
 constexpr ReportFormat kFormats[] = {
-    {"text", "for a terminal or a log", [](const ReportSource& s) { return report_text(s.report, s.colour); }},
-    {"json", "refrain.audit/1, also what --baseline reads",
-     [](const ReportSource& s) { return report_json(s.report, s.threshold); }},
+    {"text", "for a terminal or a log", text_of},
+    {"json", "refrain.audit/1, also what --baseline reads", json_of},
     {"sarif", "SARIF 2.1.0, for code scanning", report_sarif},
     {"junit", "JUnit XML: a test case a rule and input", report_junit},
     {"github", "annotations of GitHub Actions", report_github},

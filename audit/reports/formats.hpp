@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "audit/contracts/apply.hpp"
 #include "audit/report.hpp"
 #include "audit/subject.hpp"
 
@@ -16,8 +17,10 @@ struct ReportSource {
   const Report& report;
   std::span<const Subject> subjects;  ///< what was audited: names and places of nodes, and the graphs to draw
   Threshold threshold;
-  std::string version;  ///< of the program
-  bool colour = false;  ///< text for a terminal
+  std::string version;                         ///< of the program
+  bool colour = false;                         ///< text for a terminal
+  const ContractCoverage* coverage = nullptr;  ///< text and JSON say it, where it was asked for
+  bool explain = false;                        ///< text: every node and contract of it
 };
 
 struct ReportFormat {

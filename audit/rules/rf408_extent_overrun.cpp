@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
+#include "graphs/live_buffers.hpp"
 
 namespace refrain {
 namespace {
@@ -31,30 +31,6 @@ void keep(Overruns& overruns, const Graph& graph, NodeId node, BufferId buffer, 
   if (overrun.nodes.empty() || overrun.nodes.back() != node) overrun.nodes.push_back(node);
   overrun.past = std::max(overrun.past, range.end - bytes);
 }
-
-/// The live buffers of a graph by base.
-class LiveBuffers {
- public:
-  explicit LiveBuffers(const Graph& graph) : graph_(graph) {
-    for (BufferId id = 0; id < graph.buffers.size(); ++id)
-      if (!graph.buffers[id].died && graph.buffers[id].base != 0) by_base_.push_back(id);
-    std::sort(by_base_.begin(), by_base_.end(), [&](BufferId a, BufferId b) { return base(a) < base(b); });
-  }
-
-  [[nodiscard]] std::optional<BufferId> at(Address address) const {
-    const auto next = std::upper_bound(by_base_.begin(), by_base_.end(), address,
-                                       [&](Address a, BufferId id) { return a < base(id); });
-    if (next == by_base_.begin()) return std::nullopt;
-    const BufferId id = *std::prev(next);
-    return address - base(id) < graph_.buffers[id].bytes ? std::optional(id) : std::nullopt;
-  }
-
- private:
-  [[nodiscard]] Address base(BufferId id) const { return graph_.buffers[id].base; }
-
-  const Graph& graph_;
-  std::vector<BufferId> by_base_;
-};
 
 Overruns overruns_of(const Graph& graph, const LiveBuffers& live) {
   Overruns overruns;

@@ -51,6 +51,7 @@ Node node_of(const Call& call) {
   Node node;
   node.kind = node_kind(call.api);
   node.name = call.op != nullptr ? call.op->name : to_string(node.kind);
+  if (call.op != nullptr && !call.op->args.empty()) node.params = {{0, call.op->args.size(), call.op->args}};
   if (node.kind == NodeKind::memcpy)
     node.copy = CopyInfo{call.source, call.address, call.bytes, call.source_space, call.space};
   if (node.kind == NodeKind::memset) node.fill = FillInfo{call.address, call.bytes, call.value, 1};

@@ -42,3 +42,4 @@ configure_package_config_file(cmake/refrainConfig.cmake.in ${CMAKE_BINARY_DIR}/r
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/refrainConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/refrainConfig.cmake ${CMAKE_BINARY_DIR}/refrainConfigVersion.cmake
   DESTINATION ${package})
+install(DIRECTORY audit/contracts/ DESTINATION ${CMAKE_INSTALL_DATADIR}/refrain/contracts FILES_MATCHING PATTERN "*.json")

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,11 +76,15 @@ struct Judged {
   Report report;
 };
 
-inline Judged judge(Graph graph, const std::vector<ContractFile>& files) {
+inline Judged judge(Graph graph, std::span<const ContractFile> files) {
   Subject subject{{{"decode", {std::move(graph)}, {}, false}}};
   ContractCoverage coverage = apply_contracts(subject.recordings, files);
   Report report = audit(subject);
   return {subject.recordings[0].graphs[0], std::move(coverage), std::move(report)};
+}
+
+inline Judged judge(Graph graph, const ContractFile& file) {
+  return judge(std::move(graph), std::span(&file, 1));
 }
 
 }  // namespace refrain::test

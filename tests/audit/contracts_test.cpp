@@ -47,11 +47,11 @@ std::string file_with(const std::map<std::string, std::string>& changes, const s
       {"values", R"({"rows": {"param": 2, "type": "i32"}, "width": {"group": 2}})"},
       {"types", R"({"T": {"group": 1}})"},
       {"accesses", fmt::format(R"([{}, {}])",
-                               access.empty() ? R"({"name": "in", "param": 1, "mode": "read", "role": "input",
-                               "dtype": "T", "bytes": "rows * width * bytes(T)"})"
+                               access.empty() ? R"js({"name": "in", "param": 1, "mode": "read", "role": "input",
+                               "dtype": "T", "bytes": "rows * width * bytes(T)"})js"
                                               : access,
-                               R"({"name": "out", "param": 0, "mode": "write", "role": "output", "dtype": "T",
-                               "bytes": "rows * width * bytes(T)"})")}};
+                               R"js({"name": "out", "param": 0, "mode": "write", "role": "workspace", "dtype": "T",
+                               "bytes": "rows * width * bytes(T)"})js")}};
   for (const auto& [key, value] : changes) fields[key] = value;
   std::string contract;
   for (const auto& [key, value] : fields)
@@ -76,7 +76,7 @@ Graph graph_with(Params params, std::string name = "void copy_rows<float, 8>(flo
 }
 
 std::string reason_for(Graph graph, const std::string& file) {
-  const Judged result = judge(std::move(graph), {read_contracts(file, "f.json")});
+  const Judged result = judge(std::move(graph), read_contracts(file, "f.json"));
   REQUIRE(result.coverage.nodes.size() == 1);
   CHECK(result.report.unknown_nodes == 1);
   CHECK(result.graph.nodes[0].accesses.empty());
@@ -140,7 +140,7 @@ TEST_CASE("contracts: a pattern is about the whole name and its groups are count
 }
 
 TEST_CASE("contracts: a node gets the ranges that its parameters say") {
-  const Judged result = judge(graph_with(good()), {read_contracts(kFile, "f.json")});
+  const Judged result = judge(graph_with(good()), read_contracts(kFile, "f.json"));
   const Node& node = result.graph.nodes[0];
   REQUIRE(node.accesses.size() == 2);
   // 4 rows of 8 floats; the source begins 0x40 bytes into its buffer.
@@ -149,7 +149,7 @@ TEST_CASE("contracts: a node gets the ranges that its parameters say") {
   CHECK(node.accesses[1].buffer == 0);
   CHECK(node.accesses[1].range == ByteRange{0, 128});
   CHECK(node.accesses[1].dtype == Dtype::fp32);
-  CHECK(node.accesses[1].role == Role::output);
+  CHECK(node.accesses[1].role == Role::workspace);
   CHECK(result.coverage.uses[0].fits == 1);
   CHECK(result.coverage.uses[0].given == 1);
 }
@@ -164,7 +164,7 @@ TEST_CASE("contracts: a pointer inside a struct that is passed by value is reach
                                       {"values", R"({"rows": {"param": 0, "at": 0, "type": "i32"}})"},
                                       {"accesses", R"([{"name": "in", "param": 0, "at": 8, "mode": "read",
                                        "role": "input", "bytes": "rows * 4"}])"}});
-  const Judged result = judge(graph_with(Params().add(Rows{3, 0x2000})), {read_contracts(file, "f.json")});
+  const Judged result = judge(graph_with(Params().add(Rows{3, 0x2000})), read_contracts(file, "f.json"));
   REQUIRE(result.graph.nodes[0].accesses.size() == 1);
   CHECK(result.graph.nodes[0].accesses[0].range == ByteRange{0, 12});
 }
@@ -174,7 +174,7 @@ TEST_CASE("contracts: needs and gives stand over the range of their access") {
                                       {"needs", R"([{"fact": "zeroed", "access": "in"}])"},
                                       {"gives", R"([{"fact": "finite", "access": "out"}])"},
                                       {"waits", "true"}});
-  const Judged result = judge(graph_with(good()), {read_contracts(file, "f.json")});
+  const Judged result = judge(graph_with(good()), read_contracts(file, "f.json"));
   const Node& node = result.graph.nodes[0];
   REQUIRE(node.needs.size() == 1);
   CHECK(node.needs[0].buffer == 1);
@@ -218,30 +218,30 @@ TEST_CASE("contracts: an optional argument that is null is not used") {
                                "optional": true})";
   const Judged result =
       judge(graph_with(Params().add(Address{0x1000}).add(Address{0}).add(std::int32_t{4})),
-            {read_contracts(file_with({{"kernel", R"re({"regex": "void copy_rows<([a-z]+), ([0-9]+)>.*"})re"}}, access),
-                            "f.json")});
+            read_contracts(file_with({{"kernel", R"re({"regex": "void copy_rows<([a-z]+), ([0-9]+)>.*"})re"}}, access),
+                           "f.json"));
   CHECK(result.graph.nodes[0].accesses.size() == 1);
   CHECK(result.report.unknown_nodes == 0);
 }
 
 TEST_CASE("contracts: bytes from outside hold at the start unless a node of the graph writes them") {
-  const std::string access = R"({"name": "in", "param": 1, "mode": "read", "role": "input", "dtype": "T",
-                               "bytes": "rows * width * bytes(T)", "outside": "initialised_once"})";
+  const std::string access = R"js({"name": "in", "param": 1, "mode": "read", "role": "input", "dtype": "T",
+                               "bytes": "rows * width * bytes(T)", "outside": "initialised_once"})js";
   const ContractFile file = read_contracts(
       file_with({{"kernel", R"re({"regex": "void copy_rows<([a-z]+), ([0-9]+)>\\(.*\\)"})re"}}, access), "f.json");
-const Judged alone = judge(graph_with(good()), {file});
-CHECK(alone.report.findings().empty());
-REQUIRE(alone.graph.entry.size() == 1);
-CHECK(alone.graph.entry[0].range == ByteRange{0x40, 0x40 + 128});
-// The second node writes what the first one reads: it had to come before it.
-Graph graph = graph_with(good());
-graph.nodes.push_back(kernel(graph.nodes[0].name, {4, 1, 1},
-                             Params().add(Address{0x2040}).add(Address{0x1000}).add(std::int32_t{4})));
-graph.edges = {{0, 1, EdgeKind::full}};
-const Judged late = judge(std::move(graph), {file});
-REQUIRE(late.report.findings().size() == 1);
-CHECK(late.report.findings()[0].rule == "RF306");
-CHECK(late.report.findings()[0].nodes == std::vector<NodeId>{0});
+  const Judged alone = judge(graph_with(good()), file);
+  CHECK(alone.report.findings().empty());
+  REQUIRE(alone.graph.entry.size() == 1);
+  CHECK(alone.graph.entry[0].range == ByteRange{0x40, 0x40 + 128});
+  // The second node writes what the first one reads: it had to come before it.
+  Graph graph = graph_with(good());
+  graph.nodes.push_back(
+      kernel(graph.nodes[0].name, {4, 1, 1}, Params().add(Address{0x2040}).add(Address{0x1000}).add(std::int32_t{4})));
+  graph.edges = {{0, 1, EdgeKind::full}};
+  const Judged late = judge(std::move(graph), file);
+  REQUIRE(late.report.findings().size() == 1);
+  CHECK(late.report.findings()[0].rule == "RF306");
+  CHECK(late.report.findings()[0].nodes == std::vector<NodeId>{0});
 }
 
 TEST_CASE("contracts: a read to the end of a buffer ends where the graph writes") {
@@ -253,10 +253,10 @@ TEST_CASE("contracts: a read to the end of a buffer ends where the graph writes"
         "bytes": "rest", "outside": "initialised_once"},
         {"name": "out", "param": 0, "mode": "write", "role": "output", "bytes": "64"}])"}});
   const Judged result =
-      judge(graph_with(Params().add(Address{0x2080}).add(Address{0x2010})), {read_contracts(file, "f.json")});
+      judge(graph_with(Params().add(Address{0x2080}).add(Address{0x2010})), read_contracts(file, "f.json"));
   CHECK(result.graph.nodes[0].accesses[0].range == ByteRange{0x10, 0x80});
   const Judged apart =
-      judge(graph_with(Params().add(Address{0x1000}).add(Address{0x2010})), {read_contracts(file, "f.json")});
+      judge(graph_with(Params().add(Address{0x1000}).add(Address{0x2010})), read_contracts(file, "f.json"));
   CHECK(apart.graph.nodes[0].accesses[0].range == ByteRange{0x10, 256});
 }
 
@@ -267,13 +267,16 @@ TEST_CASE("contracts: the first file that fits wins and what the maker stated is
                                        {"values", ""},
                                        {"accesses", "[]"}});
   Graph graph = graph_with(good());
-  const Judged result = judge(graph, {read_contracts(other, "a.json"), read_contracts(kFile, "b.json")});
+  std::vector<ContractFile> two;
+  two.push_back(read_contracts(other, "a.json"));
+  two.push_back(read_contracts(kFile, "b.json"));
+  const Judged result = judge(graph, two);
   CHECK(result.coverage.nodes[0].source == "a.json: second");
   CHECK(result.graph.nodes[0].accesses.empty());
   CHECK(result.coverage.uses[1].fits == 1);
   CHECK(result.coverage.uses[1].given == 0);
   graph.nodes[0].has_contract = true;
-  const Judged own = judge(graph, {read_contracts(kFile, "b.json")});
+  const Judged own = judge(graph, read_contracts(kFile, "b.json"));
   CHECK(own.coverage.nodes[0].state == NodeCoverage::State::own);
   CHECK(own.graph.nodes[0].accesses.empty());
   CHECK(coverage_text(own.coverage, false).find("b.json: copy-rows fits no kernel") != std::string::npos);
@@ -284,7 +287,7 @@ TEST_CASE("contracts: rows with gaps between them are ranges of their own and to
                                "rows": "rows", "stride": "32"})";
   const std::string file =
       file_with({{"kernel", R"re({"regex": "void copy_rows<([a-z]+), ([0-9]+)>\\(.*\\)"})re"}}, access);
-  const Judged result = judge(graph_with(good()), {read_contracts(file, "f.json")});
+  const Judged result = judge(graph_with(good()), read_contracts(file, "f.json"));
   REQUIRE(result.graph.nodes[0].accesses.size() == 5);
   CHECK(result.graph.nodes[0].accesses[3].range == ByteRange{0x40 + 96, 0x40 + 112});
   CHECK(reason_for(graph_with(Params().add(Address{0x1000}).add(Address{0x2000}).add(std::int32_t{70'000})), file) ==
@@ -302,10 +305,10 @@ TEST_CASE("contracts: every mistake of a file is one line with the place and wha
   starts("{", "byte 1: expected more JSON, found the end of the file");
   starts("{]", "byte 2: expected JSON, found a syntax error");
   starts(std::string(20, '['), "expected at most 16 brackets inside each other");
-  starts("[]", "top level: expected a contract file as an object");
-  starts("{}", "top level: expected the key \"schema\"");
+  starts("[]", "expected a contract file as an object");
+  starts("{}", "expected the key \"schema\"");
   starts(R"({"schema": "refrain.contracts/2", "contracts": []})", "schema: expected \"refrain.contracts/1\"");
-  starts(R"({"schema": "refrain.contracts/1", "contract": []})", "top level: expected a contract file with keys among");
+  starts(R"({"schema": "refrain.contracts/1", "contract": []})", "expected a contract file with keys among");
   starts(R"({"schema": "refrain.contracts/1", "type_names": {"x": "fp8"}, "contracts": []})",
          "type_names.x: expected one of");
   const auto contract = [&](const std::map<std::string, std::string>& changes, const std::string& sentence) {

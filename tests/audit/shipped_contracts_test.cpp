@@ -173,7 +173,7 @@ Graph step(std::vector<Node> nodes) {
 }
 
 Judged judged(std::vector<Node> nodes) {
-  return judge(step(std::move(nodes)), {load_contracts(shipped("vllm.json"))});
+  return judge(step(std::move(nodes)), load_contracts(shipped("vllm.json")));
 }
 
 std::set<std::string> rules_of(const Report& report) {
@@ -213,7 +213,7 @@ TEST_CASE("shipped contracts: a cache write in blocks smaller than the null bloc
 TEST_CASE("shipped contracts: a KV cache that is written beside the attention that reads it is a race") {
   Graph graph = step({norm(), project(), rope(), append(), attend()});
   graph.edges.back() = {2, 4, EdgeKind::full};
-  const Judged result = judge(std::move(graph), {load_contracts(shipped("vllm.json"))});
+  const Judged result = judge(std::move(graph), load_contracts(shipped("vllm.json")));
   INFO(report_text(result.report));
   CHECK(rules_of(result.report) == std::set<std::string>{"RF307"});
 }
@@ -269,7 +269,7 @@ TEST_CASE("shipped contracts: FlashInfer's norm waits for the kernel ahead of it
                       .add(0.0f)
                       .add(1e-6f));
   };
-  const std::vector<ContractFile> files = {load_contracts(shipped("flashinfer.json"))};
+  const ContractFile files = load_contracts(shipped("flashinfer.json"));
   for (const Address weights : {base_of(weight), Address{0}}) {
     const Judged result = judge(step({launch(weights)}), files);
     INFO(coverage_text(result.coverage, true));

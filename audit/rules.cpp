@@ -340,6 +340,21 @@ constexpr Rule kRules[] = {
          "no address is no fault.",
      .fix = "Hand the node memory of the arena or of the driver, or register the host memory.",
      .check = check_rf404},
+    {.id = "RF405",
+     .name = "baked-scalar",
+     .summary = "A number of the host's at capture time is baked into a kernel's parameters.",
+     .severity = Severity::error,
+     .evidence =
+         "a recording with two captures of one bucket, for other lengths and in other memory, with the kernels' "
+         "parameters (refrain verify --twice)",
+     .explanation =
+         "A length, count or offset that the host passes by value is a constant of the graph: a replay for a longer "
+         "context or another batch uses the captured one, in silence. Of two captures, words that lead into a buffer "
+         "in "
+         "both are pointers and may move; any other word that differs was such a number.",
+     .fix =
+         "Pass it through device memory that the host writes before every launch, or capture one graph for each value.",
+     .check = check_rf405},
     {.id = "RF406",
      .name = "input-rebound",
      .summary = "An input was bound to another buffer after the capture, and replays read the old one.",

@@ -38,16 +38,17 @@ std::string steps_of(const FaultInfo& fault) {
   return names;
 }
 
-/// `RF304`, `RF901 (verify)`, `refused` or `none`
+/// `RF304`, `RF901 (verify)`, `RF405 (verify --twice)`, `refused` or `none`
 std::string catch_of(const FaultInfo& fault) {
   if (fault.refused) return "refused";
   if (*fault.rules != '\0') return fault.rules;
-  return *fault.verify != '\0' ? fmt::format("{} (verify)", fault.verify) : "none";
+  if (*fault.verify != '\0') return fmt::format("{} (verify)", fault.verify);
+  return *fault.twice != '\0' ? fmt::format("{} (verify --twice)", fault.twice) : "none";
 }
 
 int list_faults() {
   for (const FaultInfo& fault : fault_table())
-    fmt::print("{:<22} {:<38} {:<20} {}\n", fault.name, steps_of(fault), catch_of(fault), fault.what);
+    fmt::print("{:<22} {:<38} {:<22} {}\n", fault.name, steps_of(fault), catch_of(fault), fault.what);
   return kExitClean;
 }
 

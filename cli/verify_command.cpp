@@ -12,6 +12,7 @@
 #include "graphs/error.hpp"
 #include "runtime/verify.hpp"
 #include "runtime/verify_buckets.hpp"
+#include "runtime/verify_twice.hpp"
 #include "traces/recording_writer.hpp"
 
 namespace refrain {
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 struct VerifyFlags {
   StepFlags step;
   std::string save_recording;
-  bool all_buckets = false;
+  bool all_buckets = false, twice = false;
   Format format = Format::text;
 };
 
@@ -71,7 +72,40 @@ int verify_buckets(const VerifyFlags& flags) {
   return result.exit_code();
 }
 
+std::string twice_json(const TwiceResult& result) {
+  const auto capture = [](const StepOptions& o) {
+    return Json{{"rows", o.rows}, {"bucket", o.bucket_rows()}, {"context", o.context}, {"seed", o.seed}};
+  };
+  const Json report = Json::parse(report_json(result.report));
+  const Json json{{"schema", "refrain.verify_twice/1"},
+                  {"step", to_string(result.first.step)},
+                  {"device", result.device.kind},
+                  {"captures", Json::array({capture(result.first), capture(result.second)})},
+                  {"refused", result.refused.empty() ? Json(nullptr) : Json(result.refused)},
+                  {"findings", report.at("findings")},
+                  {"exit_code", result.exit_code()}};
+  return json.dump(2) + "\n";
+}
+
+std::string twice_text(const TwiceResult& result) {
+  std::string text = fmt::format("step      {}: {}, seed {}, on {}\nand       {}, seed {}, in other memory\n",
+                                 to_string(result.first.step), describe(result.first), result.first.seed,
+                                 result.device.device, describe(result.second), result.second.seed);
+  if (!result.refused.empty()) text += fmt::format("captured  not twice: {}\n", result.refused);
+  return text + "\n" + report_text(result.report);
+}
+
+int verify_both(const VerifyFlags& flags) {
+  if (flags.all_buckets) throw Error(ErrorKind::usage, "--twice", "does not go with --all-buckets; run them apart", "");
+  const std::unique_ptr<Driver> driver = make_driver(flags.step.device);
+  const TwiceResult result = verify_twice(*driver, flags.step.parsed());
+  if (!flags.save_recording.empty()) write_recording(flags.save_recording, result.recording, result.device);
+  fmt::print("{}", flags.format == Format::json ? twice_json(result) : twice_text(result));
+  return result.exit_code();
+}
+
 int verify(const VerifyFlags& flags) {
+  if (flags.twice) return verify_both(flags);
   if (flags.all_buckets) return verify_buckets(flags);
   const std::unique_ptr<Driver> driver = make_driver(flags.step.device);
   const VerifyResult result = verify_step(*driver, flags.step.parsed());
@@ -88,6 +122,8 @@ std::function<int()> declare_verify(CLI::App& app) {
   app.add_option("--save-recording", flags->save_recording, "write what was judged as refrain.recording/1");
   app.add_flag("--all-buckets", flags->all_buckets,
                "every bucket up to --rows (24 unless the step has more) at every count of poisoned pad rows");
+  app.add_flag("--twice", flags->twice,
+               "capture the step twice, for other lengths and in other memory, and tell what was baked in; no replay");
   add_format(app, flags->format);
   return [flags] { return verify(*flags); };
 }

@@ -26,6 +26,10 @@ class GraphBuffers {
   [[nodiscard]] std::optional<Place> resolve(Address address);
   /// As resolve(); memory that nobody knows becomes a buffer of space `unknown`, of the bytes that the access says.
   [[nodiscard]] Place resolve_or_doubt(Address address, std::uint64_t bytes);
+  /// Makes the lease at `address`, if there is one, a buffer of the graph.
+  void note(Address address) {
+    if (registry_.find(address)) (void)resolve(address);
+  }
   /// As resolve(), but only of buffers that the graph has.
   [[nodiscard]] std::optional<Place> named(Address address) const;
 

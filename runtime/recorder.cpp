@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <utility>
 
 #include "runtime/graph_buffers.hpp"
@@ -66,6 +67,16 @@ bool is_host_side(const Node& node, Address address) {
   const auto on_host = [](MemorySpace space) { return space == MemorySpace::pageable || space == MemorySpace::pinned; };
   return node.copy && ((address == node.copy->src && on_host(node.copy->src_space)) ||
                        (address == node.copy->dst && on_host(node.copy->dst_space)));
+}
+
+/// A lease that a node is handed and no contract names is one of the graph's buffers all the same.
+void note_pointers(const Node& node, GraphBuffers& buffers) {
+  for (const Param& param : node.params)
+    for (std::size_t at = (8 - param.offset % 8) % 8; at + sizeof(Address) <= param.bytes.size(); at += 8) {
+      Address address = 0;
+      std::memcpy(&address, param.bytes.data() + at, sizeof address);
+      buffers.note(address);
+    }
 }
 
 void attach(Node& node, const Contract& contract, GraphBuffers& buffers, const Graph& graph) {
@@ -236,6 +247,7 @@ Graph Recorder::describe(const Introspection& captured) const {
       graph.nodes[part].triggers = node.triggers;
     }
   }
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) note_pointers(graph.nodes[at], buffers);
   for (const Entry& entry : ledger_) {
     const auto place = buffers.named(entry.begin);
     if (!place) continue;

@@ -6,13 +6,23 @@
 
 namespace refrain {
 
+/// Makes the step in the runtime's arena, says where its inputs are, and uploads them. Throws Error{usage, driver,
+/// refused}.
+[[nodiscard]] std::unique_ptr<Step> place_step(Runtime& runtime, const StepOptions& options);
+/// Step::prepare, then the capture, which joins the recording. Nothing, with `error` set to the first violation, when
+/// the capture failed.
+[[nodiscard]] std::optional<Captured> capture_step(Runtime& runtime, const Step& step, Recorder& on,
+                                                   std::string& error);
+
 class Session : public Runtime {
  public:
   /// Checks the options, makes everything, uploads the inputs. Throws Error{usage, driver, refused}.
   Session(Driver& inner, const StepOptions& options);
 
-  /// Step::prepare, then the capture. Nothing, with `error` set to the first violation, when the capture failed.
-  [[nodiscard]] std::optional<Captured> capture(Recorder& on, std::string& error);
+  /// capture_step() of its own step.
+  [[nodiscard]] std::optional<Captured> capture(Recorder& on, std::string& error) {
+    return capture_step(*this, *step, on, error);
+  }
   /// Everything seen so far.
   [[nodiscard]] Recording recording() const { return Runtime::recording(to_string(step->options().step)); }
 

@@ -37,6 +37,7 @@ void check_rf401(const SubjectView& view, Report& report);
 void check_rf402(const SubjectView& view, Report& report);
 void check_rf403(const SubjectView& view, Report& report);
 void check_rf404(const SubjectView& view, Report& report);
+void check_rf405(const SubjectView& view, Report& report);
 void check_rf406(const SubjectView& view, Report& report);
 void check_rf407(const SubjectView& view, Report& report);
 void check_rf408(const SubjectView& view, Report& report);

@@ -68,6 +68,7 @@ enum class Fault : std::uint8_t {
   merge_empty_by_value,
   topk_past_length,
   draft_scale_missing,
+  baked_length,
 };
 
 /// A set of faults, with what they imply already in it.
@@ -88,6 +89,7 @@ struct FaultInfo {
   StepSet steps;            ///< that it fits
   const char* rules;        ///< the audit's errors for it, comma-separated; empty = none
   const char* verify = "";  ///< where the audit of the graph has none: the replay checks that catch it
+  const char* twice = "";   ///< where one graph shows nothing: the rules that two captures break (verify --twice)
   bool refused = false;     ///< the step is not admitted: no graph is made
   const char* what;
 };

@@ -18,6 +18,7 @@ KvAppendArgs append_args(const AttentionBuffers& b) {
   args.input_dtype = b.options.q_dtype();
   args.pool = b.pool.view();
   args.batch = b.batch();
+  if (b.options.faults.has(Fault::baked_length)) args.batch.bucket = b.options.rows;
   args.k_scale = b.scales.as<float>();
   args.v_scale = b.scales.as<float>() + 1;
   args.pad_rows_to_null_block = b.options.faults.has(Fault::null_block_written);

@@ -56,9 +56,9 @@ std::string read_basis(const JsonView& view) {
   if (kind.text() != "documentation" && kind.text() != "header" && kind.text() != "source")
     kind.fail("one of documentation, header, source", "say what the contract was read from");
   std::string text = fmt::format("{}: {}", kind.text(), non_empty(view.need("project")));
-  if (const auto file = view.find("file")) text += " " + non_empty(*file);
-  text += " at " + non_empty(view.need("version"));
-  if (const auto note = view.find("note")) text += "; " + non_empty(*note);
+  if (const auto file = view.find("file")) text += fmt::format(" {}", non_empty(*file));
+  text += fmt::format(" at {}", non_empty(view.need("version")));
+  if (const auto note = view.find("note")) text += fmt::format("; {}", non_empty(*note));
   return text;
 }
 

@@ -18,6 +18,12 @@ bool breaks_capture(const ApiEvent& call) {
   return call.code >= kFirstCaptureError && call.code <= kLastCaptureError;
 }
 
+/// Unmatched, unjoined, isolation, merge: how the capture was built is at fault, whichever thread built it.
+bool is_structural(std::int32_t code) {
+  constexpr std::int32_t kMerge = 902, kIsolation = 905;
+  return code >= kMerge && code <= kIsolation;
+}
+
 }  // namespace
 
 std::size_t CaptureWindow::consequences() const {
@@ -50,7 +56,7 @@ std::vector<CaptureWindow> captures_of(const Timeline& timeline) {
 
 ViolationKind kind_of(const CaptureWindow& window) {
   const ApiEvent& call = *window.violation;
-  if (call.api == Api::end_capture) return ViolationKind::other;
+  if (call.api == Api::end_capture || is_structural(call.code)) return ViolationKind::other;
   if (call.thread != window.thread) return ViolationKind::cross_thread;
   if (call.code == kImplicit) return ViolationKind::legacy_stream;
   if (is_sync(call.api)) return ViolationKind::sync;

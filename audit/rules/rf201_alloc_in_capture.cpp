@@ -4,6 +4,7 @@
 // an allocator that grows its pool, and a note.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <set>
@@ -36,15 +37,30 @@ class Sorter {
     for (const ApiEvent& call : timeline.calls) {
       if (call.code != 0) continue;
       if (call.api == Api::exchange_capture_mode) relaxed_[call.thread] = call.mode == CaptureMode::relaxed;
-      if (!is_memory_call(call.api)) continue;
+      if (!is_memory_call(call.api) && call.api != Api::cublas_create) continue;
       const std::size_t window = window_of(call);
       if (window == windows_.size() || became_node(window, call)) continue;
       (relaxed_[call.thread] ? eager_[window].exchanged : eager_[window].plain).push_back(&call);
+    }
+    for (Eager& eager : eager_) {
+      name_setup_once(eager.plain);
+      name_setup_once(eager.exchanged);
     }
     return std::move(eager_);
   }
 
  private:
+  // A handle that is made allocates; where the recording shows with which calls, these are the finding.
+  static void name_setup_once(std::vector<const ApiEvent*>& calls) {
+    const std::vector<const ApiEvent*> all = calls;
+    std::erase_if(calls, [&](const ApiEvent* setup) {
+      return setup->api == Api::cublas_create && std::any_of(all.begin(), all.end(), [&](const ApiEvent* inner) {
+               return is_memory_call(inner->api) && setup->start_ns <= inner->start_ns &&
+                      inner->end_ns <= setup->end_ns;
+             });
+    });
+  }
+
   [[nodiscard]] bool is_open(const CaptureWindow& window, const ApiEvent& call) const {
     const std::uint64_t from = window.begin != nullptr ? window.begin->sequence : 0;
     const std::uint64_t to = window.end != nullptr ? window.end->sequence : std::numeric_limits<std::uint64_t>::max();

@@ -1,11 +1,15 @@
 // RF702: graph execs that are built to be launched once or twice and built again,
 // and updates that CUDA refuses (910) in a step. A cache that fills with one exec a
 // bucket builds as well, but keeps what it built; so what counts is an exec that
-// went after at most two launches while another was made after it, and an update
-// for every launch or two.
+// went after at most two launches while another was made after it, one that was
+// left lying when another was made of the same graph or bucket, and an update for
+// every launch or two.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "audit/graph_lives.hpp"
@@ -22,7 +26,7 @@ constexpr std::int32_t kUpdateFailure = 910;  // cudaErrorGraphExecUpdateFailure
 
 /// What became of the execs of one timeline.
 struct Tally {
-  std::size_t short_lived = 0, built = 0, updated = 0, failed = 0, failed_in_step = 0;
+  std::size_t short_lived = 0, updated = 0, failed = 0, failed_in_step = 0;
   std::uint64_t launches = 0;  // of short-lived and updated execs
   const ApiEvent* first_failure = nullptr;
   const ApiEvent* first_rebuild = nullptr;
@@ -35,11 +39,17 @@ class Walk {
     for (const GraphEvent& event : recording.timeline.graphs)
       if (event.graph < recording.graphs.size()) ties_[event.handle].push_back(&event);
     for (const RangeEvent& range : recording.timeline.ranges)
-      if (range.step) steps_.push_back(&range);
+      if (range.step) steps_[range.thread][range.first] = range.last;
+    for (auto& [thread, steps] : steps_) {
+      std::uint64_t reach = 0;
+      for (auto& [first, last] : steps) last = reach = std::max(reach, last);
+    }
   }
 
   Tally run() {
     for (const ApiEvent& call : recording_.timeline.calls) follow(call);
+    for (const auto& [handle, exec] : execs_)
+      if (exec.replaced) give_up(exec);
     return tally_;
   }
 
@@ -48,6 +58,7 @@ class Walk {
     std::uint64_t graph = 0;  // handle
     std::uint64_t sequence = 0;
     std::uint64_t launches = 0;
+    bool replaced = false;  // another was made of the same graph or bucket since
   };
 
   void follow(const ApiEvent& call) {
@@ -74,14 +85,39 @@ class Walk {
       tally_.launches += gone_launches_;
       gone_ = gone_launches_ = 0;
     }
-    ++tally_.built;
-    execs_[call.made] = {call.object, call.sequence, 0};
+    replace(call);
+    execs_[call.made] = {call.object, call.sequence, 0, false};
+  }
+
+  void replace(const ApiEvent& call) {
+    const Graph* graph = graph_at(call.object, call.sequence);
+    if (graph == nullptr) return;
+    const CaptureInfo& capture = graph->capture;
+    const auto key = capture.bucket.empty()
+                         ? std::tuple(graph, std::string(), std::string(), std::string())
+                         : std::tuple(static_cast<const Graph*>(nullptr), graph->name, capture.phase, capture.bucket);
+    const auto [last, fresh] = last_of_.try_emplace(key, call.made);
+    if (fresh) return;
+    // Execs of one graph for several streams are made before the first is launched.
+    if (const auto exec = execs_.find(last->second); exec != execs_.end() && exec->second.launches > 0) {
+      exec->second.replaced = true;
+      if (tally_.first_rebuild == nullptr) tally_.first_rebuild = &call;
+    }
+    last->second = call.made;
+  }
+
+  void give_up(const Exec& exec) {
+    if (exec.launches == 0 || exec.launches > kFewLaunches) return;
+    ++tally_.short_lived;
+    tally_.launches += exec.launches;
   }
 
   void destroy(const ApiEvent& call) {
     const auto exec = execs_.find(call.object);
     if (exec == execs_.end()) return;
-    if (exec->second.launches > 0 && exec->second.launches <= kFewLaunches) {
+    if (exec->second.replaced) {
+      give_up(exec->second);
+    } else if (exec->second.launches > 0 && exec->second.launches <= kFewLaunches) {
       ++gone_;
       gone_launches_ += exec->second.launches;
     }
@@ -105,13 +141,15 @@ class Walk {
       ++tally_.updated;
       tally_.launches += exec->second.launches;
     }
-    exec->second = {call.made != 0 ? call.made : exec->second.graph, call.sequence, 0};
+    exec->second = {call.made != 0 ? call.made : exec->second.graph, call.sequence, 0, false};
   }
 
+  /// `steps_` holds, by thread and first sequence, how far the steps that began until then reach.
   [[nodiscard]] bool in_step(const ApiEvent& call) const {
-    return std::any_of(steps_.begin(), steps_.end(), [&](const RangeEvent* step) {
-      return step->thread == call.thread && step->first <= call.sequence && call.sequence <= step->last;
-    });
+    const auto steps = steps_.find(call.thread);
+    if (steps == steps_.end()) return false;
+    const auto after = steps->second.upper_bound(call.sequence);
+    return after != steps->second.begin() && std::prev(after)->second >= call.sequence;
   }
 
   /// The graph that the handle meant at that moment.
@@ -142,8 +180,9 @@ class Walk {
 
   const Recording& recording_;
   std::unordered_map<std::uint64_t, std::vector<const GraphEvent*>> ties_;
-  std::vector<const RangeEvent*> steps_;
+  std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> steps_;
   std::unordered_map<std::uint64_t, Exec> execs_;
+  std::map<std::tuple<const Graph*, std::string, std::string, std::string>, std::uint64_t> last_of_;  // exec, by bucket
   std::size_t gone_ = 0;  // short-lived, and nothing made since
   std::uint64_t gone_launches_ = 0;
   Tally tally_;

@@ -142,3 +142,31 @@ TEST_CASE("program: --list-faults prints name, steps and rules, one a line") {
   CHECK(outcome.out.find("pad-fix-late           grouped_prefill                        RF305 ") != std::string::npos);
   CHECK(std::count(outcome.out.begin(), outcome.out.end(), '\n') >= 9);
 }
+
+TEST_CASE(
+    "rules: the hazards are told as text and as JSON, the page as markdown, and forms that make no sense are refused") {
+  const Outcome text = refrain_program("rules --hazards");
+  CHECK(text.exit_code == 0);
+  CHECK(text.out.find("no rule: ") != std::string::npos);
+  const Json json = Json::parse(refrain_program("rules --hazards --format json").out);
+  CHECK(json.at("schema") == "refrain.hazards/1");
+  CHECK(json.at("hazards").size() == 43);
+  CHECK(refrain_program("rules --format markdown").out.starts_with("# Rules\n"));
+  for (const char* flags : {"RF301 --hazards", "--hazards --format markdown", "RF301 --format markdown", "RF999"}) {
+    INFO(flags);
+    const Outcome refused = refrain_program(std::string("rules ") + flags);
+    CHECK(refused.exit_code == 2);
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("program: a recording whose graphs are not in it is exit 3, and says so") {
+  const std::string file = temporary_file(
+      "late.jsonl",
+      "{\"schema\": \"refrain.recording/1\", \"name\": \"late\"}\n"
+      "{\"type\": \"call\", \"seq\": 1, \"api\": \"graph_launch\", \"thread\": 1, \"stream\": 3, \"object\": 9}\n"
+      "{\"type\": \"end\", \"records\": 1}\n");
+  const Outcome outcome = refrain_program("audit " + file);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.out.find("RF801") != std::string::npos);
+}

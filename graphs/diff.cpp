@@ -7,12 +7,11 @@
 #include <set>
 #include <tuple>
 
+#include "graphs/align.hpp"
 #include "graphs/topology.hpp"
 
 namespace refrain {
 namespace {
-
-using Matches = std::vector<std::pair<NodeId, NodeId>>;
 
 std::string key_of(const Node& node) {
   const std::string& name = !node.op.empty() ? node.op : !node.mangled.empty() ? node.mangled : node.name;
@@ -26,63 +25,6 @@ std::vector<std::string> keys_in_order(const Graph& graph, std::vector<NodeId>& 
   for (const NodeId node : order) keys.push_back(key_of(graph.nodes[node]));
   return keys;
 }
-
-/// Longest common subsequence by Myers' greedy walk: time and memory grow with the number of differences.
-class Aligner {
- public:
-  Aligner(const std::vector<std::string>& a, const std::vector<std::string>& b)
-      : a_(a),
-        b_(b),
-        offset_(static_cast<long>(a.size() + b.size()) + 1),
-        reach_(2 * static_cast<std::size_t>(offset_) + 1, 0) {}
-
-  std::vector<std::pair<std::size_t, std::size_t>> run() {
-    const long limit = static_cast<long>(a_.size() + b_.size());
-    for (long d = 0; d <= limit; ++d) {
-      trace_.emplace_back(reach_.begin() + (offset_ - d - 1), reach_.begin() + (offset_ + d + 2));
-      for (long k = -d; k <= d; k += 2)
-        if (extend(d, k)) return walk_back(d);
-    }
-    return {};
-  }
-
- private:
-  long& at(long k) { return reach_[static_cast<std::size_t>(offset_ + k)]; }
-
-  bool extend(long d, long k) {
-    long x = k == -d || (k != d && at(k - 1) < at(k + 1)) ? at(k + 1) : at(k - 1) + 1;
-    while (x < static_cast<long>(a_.size()) && x - k < static_cast<long>(b_.size()) && same(x, x - k)) ++x;
-    at(k) = x;
-    return x >= static_cast<long>(a_.size()) && x - k >= static_cast<long>(b_.size());
-  }
-
-  [[nodiscard]] bool same(long x, long y) const {
-    return a_[static_cast<std::size_t>(x)] == b_[static_cast<std::size_t>(y)];
-  }
-
-  std::vector<std::pair<std::size_t, std::size_t>> walk_back(long d) {
-    std::vector<std::pair<std::size_t, std::size_t>> matches;
-    long x = static_cast<long>(a_.size()), y = static_cast<long>(b_.size());
-    for (; d >= 0; --d) {
-      const std::vector<long>& before = trace_[static_cast<std::size_t>(d)];
-      const auto reached = [&](long k) { return before[static_cast<std::size_t>(k + d + 1)]; };
-      const long k = x - y;
-      const long from = k == -d || (k != d && reached(k - 1) < reached(k + 1)) ? k + 1 : k - 1;
-      const long start_x = d == 0 ? 0 : reached(from), start_y = d == 0 ? 0 : start_x - from;
-      while (x > start_x && y > start_y && same(x - 1, y - 1)) matches.emplace_back(--x, --y);
-      x = start_x;
-      y = start_y;
-    }
-    std::reverse(matches.begin(), matches.end());
-    return matches;
-  }
-
-  const std::vector<std::string>& a_;
-  const std::vector<std::string>& b_;
-  long offset_;
-  std::vector<long> reach_;
-  std::vector<std::vector<long>> trace_;  // reach before each round, diagonals -d-1..d+1
-};
 
 std::string dims(const Dim3& d) {
   return fmt::format("{}x{}x{}", d.x, d.y, d.z);
@@ -206,7 +148,7 @@ GraphDiff diff_graphs(const Graph& a, const Graph& b) {
   const std::vector<std::string> keys_a = keys_in_order(a, order_a), keys_b = keys_in_order(b, order_b);
   std::map<NodeId, NodeId> a_to_b, b_to_a;
   GraphDiff diff;
-  for (const auto& [i, j] : Aligner(keys_a, keys_b).run()) {
+  for (const auto& [i, j] : align(keys_a, keys_b)) {
     const NodeId na = order_a[i], nb = order_b[j];
     a_to_b[na] = nb;
     b_to_a[nb] = na;

@@ -14,6 +14,8 @@ namespace refrain {
 namespace {
 
 constexpr double kWidth = 176, kHeight = 42, kAcross = 200, kDown = 88, kMargin = 24;
+/// How far to the side an edge that skips layers is drawn.
+constexpr double kBow = kWidth * 0.75;
 
 /// The first `longest` characters of what `visible` made: the rest stands in the title.
 std::string shortened(std::string text, std::size_t longest) {
@@ -87,7 +89,7 @@ class GraphSection {
   }
 
   void write_svg() {
-    const double width = 2 * kMargin + drawing_.columns * kAcross;
+    const double width = 2 * kMargin + drawing_.columns * kAcross + kBow;  // a long edge may leave the last column
     const double height = 2 * kMargin + drawing_.layers * kDown;
     line(
         "<svg width=\"{:.0f}\" height=\"{:.0f}\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"group\" "
@@ -104,7 +106,7 @@ class GraphSection {
   // An edge that skips layers leaves the straight way, so that it does not run behind the nodes between.
   void write(const DrawnEdge& edge) {
     const DrawnNode &from = drawing_.nodes[edge.from], &to = drawing_.nodes[edge.to];
-    const double out = to.layer - from.layer > 1 ? kWidth * 0.75 : 0, reach = (top(to) - bottom(from)) / 2;
+    const double out = to.layer - from.layer > 1 ? kBow : 0, reach = (top(to) - bottom(from)) / 2;
     line("<path class=\"edge{}\" d=\"M{:.0f} {:.0f} C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\"/>",
          edge.kind == EdgeKind::programmatic ? " programmatic" : "", x(from), bottom(from), x(from) + out,
          bottom(from) + reach, x(to) + out, top(to) - reach, x(to), top(to));

@@ -23,6 +23,9 @@ struct ReportSource {
   bool explain = false;                        ///< text: every node and contract of it
 };
 
+/// Nodes of one finding that SARIF and HTML list; JSON lists them all.
+inline constexpr std::size_t kMostListed = 100;
+
 struct ReportFormat {
   const char* name;
   const char* description;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "audit/reports/escape.hpp"
 #include "audit/reports/formats.hpp"
@@ -39,6 +40,7 @@ class HtmlReport {
     line("</section>\n<section id=\"graphs\" aria-labelledby=\"graphs-title\"><h2 id=\"graphs-title\">Graphs</h2>");
     if (drawings_.empty()) line("<p>The input holds no graph.</p>");
     for (const HtmlDrawing& drawing : drawings_) line("{}", drawing.html);
+    if (!left_out_.empty()) line("<p>{} with findings not drawn.</p>", plural(left_out_.size(), "more graph"));
     line("</section>");
     write_coverage();
     write_not_checked();
@@ -57,7 +59,11 @@ class HtmlReport {
   void choose_graphs() {
     std::unordered_map<const GraphView*, std::size_t> place;
     const auto add = [&](const GraphView* view) {
-      if (view == nullptr || (!place.contains(view) && graphs_.size() == kMostGraphs)) return;
+      if (view == nullptr) return;
+      if (!place.contains(view) && graphs_.size() == kMostGraphs) {
+        left_out_.insert(view);
+        return;
+      }
       const auto [at, first] = place.emplace(view, graphs_.size());
       if (first) graphs_.push_back({view, graphs_.size(), {}});
     };
@@ -117,13 +123,14 @@ class HtmlReport {
     const GraphView* view = places_.graph(finding);
     if (view == nullptr || finding.nodes.empty()) return;
     std::string list;
-    for (const NodeId node : finding.nodes) {
+    for (const NodeId node : std::span(finding.nodes).first(std::min(finding.nodes.size(), kMostListed))) {
       if (node >= view->graph().nodes.size()) continue;
       if (!list.empty()) list += ", ";
       const std::string name = xml(describe(view->graph(), node));
       const std::string id = drawn_id(view, node);
       list += id.empty() ? name + " (not drawn)" : fmt::format("<a href=\"#{}\">{}</a>", id, name);
     }
+    if (finding.nodes.size() > kMostListed) list += fmt::format(" and {} more", finding.nodes.size() - kMostListed);
     line("<p>Nodes in graph {}: {}</p>", xml(view->path()), list);
   }
 
@@ -179,6 +186,7 @@ class HtmlReport {
   Places places_;
   std::unordered_map<const Finding*, std::size_t> number_;
   std::vector<HtmlGraph> graphs_;
+  std::unordered_set<const GraphView*> left_out_;
   std::vector<HtmlDrawing> drawings_;
   fmt::memory_buffer out_;
 };

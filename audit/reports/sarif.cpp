@@ -102,6 +102,7 @@ class SarifReport {
     std::vector<NodeId> nodes = finding.nodes;
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    nodes.resize(std::min(nodes.size(), kMostListed));
     for (const NodeId node : nodes) {
       const bool known = view != nullptr && node < view->graph().nodes.size();
       const std::string name = known ? describe(view->graph(), node) : fmt::format("node {}", node);

@@ -227,3 +227,36 @@ TEST_CASE("reports: a call site is a file and a line or nothing") {
   CHECK(parse_call_site("c:/x.cpp:7")->line == 7);
   for (const char* text : {"", "a", "a:", ":7", "a:0", "a:x", "a:99999999999"}) CHECK_FALSE(parse_call_site(text));
 }
+
+TEST_CASE("reports: a finding of thousands of nodes does not make a page of megabytes") {
+  World world;
+  Graph graph = graph_of({}, {});
+  graph.name = "wide";
+  for (int i = 0; i < 5000; ++i) {
+    Node node = unknown("callback");
+    node.kind = NodeKind::host;
+    graph.nodes.push_back(node);
+  }
+  world.subjects = {{{{"in.json", {graph}, {}, false}}}};
+  world.report = audit(world.subjects[0]);
+  const std::string page = world.write("html");
+  CHECK(contains(page, "and 4900 more"));
+  CHECK(page.size() < 300'000);
+  CHECK(world.write("sarif").size() < 300'000);
+}
+
+TEST_CASE("reports: a page draws twelve graphs and says how many more have findings") {
+  World world;
+  world.subjects.clear();
+  world.report = {};
+  for (int i = 0; i < 15; ++i) {
+    Graph graph = graph_of({counts(0)}, {});
+    graph.name = std::to_string(i);
+    world.subjects.push_back({{{"in.json", {graph}, {}, false}}});
+    world.report.merge(audit(world.subjects.back()));
+  }
+  const std::string page = world.write("html");
+  CHECK(occurrences(page, "<svg") == 12);
+  CHECK(contains(page, "3 more graphs with findings not drawn"));
+  CHECK(contains(page, "node 0 (count) (not drawn)"));
+}

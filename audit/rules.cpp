@@ -561,11 +561,13 @@ constexpr Rule kRules[] = {
      .summary = "Graph execs are built again and again for a launch or two, or updates are refused in a step.",
      .severity = Severity::warning,
      .evidence = "a recording of calls",
-     .explanation = "Instantiating costs 1 to 6 us a node. Four or more graph execs that were given up or updated "
-                    "after at most two launches, with another built after them, are a graph that never comes to be "
-                    "replayed. cudaGraphExecUpdate that comes back 910 in a step costs the update and then the "
-                    "instantiation; the first node that differs is named where the recording holds both graphs. A "
-                    "cache that fills keeps its graph execs and is no finding.",
+     .explanation =
+         "Capturing and instantiating cost 1 to 6 us a node. Four or more graph execs that were given up, left "
+         "lying for another of their bucket, or updated from another graph, after at most two launches, are "
+         "a graph that never comes to be replayed. New parameters from the same graph are no rebuild. "
+         "cudaGraphExecUpdate that comes back 910 in a step costs the update and then the "
+         "instantiation; the first node that differs is named where the recording holds both graphs. A "
+         "cache that fills keeps its graph execs and is no finding.",
      .fix = "Keep one graph exec a shape, and let the captured work depend on the shape alone.",
      .check = check_rf702},
     {.id = "RF703",

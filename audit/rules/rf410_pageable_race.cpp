@@ -46,8 +46,7 @@ class Watch {
     for (const ApiEvent& call : timeline_.calls) {
       if (OrderedAfter::concerns(call.api)) std::erase_if(copies_, [&](Copy& copy) { return copy.after.follow(call); });
       // A copy during a capture is rule 502's.
-      if (call.api == Api::memcpy_h2d && call.source_space == MemorySpace::pageable && call.code == 0 &&
-          call.capture == 0)
+      if (is_staged(call) && call.capture == 0)
         copies_.push_back({&call, OrderedAfter(call.stream)});
       else if (call.stream != 0 && ran_at_once(call))
         launch(call);
@@ -74,6 +73,11 @@ class Watch {
                   copies_.end());
   }
 
+  /// The blocking copies from the host: a copy to a symbol is one, by another name.
+  static bool is_staged(const ApiEvent& call) noexcept {
+    return (call.api == Api::memcpy_h2d || call.api == Api::memcpy_to_symbol) && call.code == 0 &&
+           call.source_space == MemorySpace::pageable;
+  }
   static bool is_kernel(Api api) noexcept { return api == Api::launch_kernel || api == Api::launch_kernel_first_use; }
 
   /// What a launch reads is not known: its size alone speaks. True when it was reported.
@@ -166,10 +170,11 @@ void report_race(const SubjectView& view, std::optional<std::size_t> index, cons
     reader = race.known ? describe(graph.graph(), race.nodes.front()) : finding.where;
   }
   finding.message = fmt::format(
-      "cudaMemcpy of {} pageable bytes{} at event {} returned when they were staged; {} was launched on stream {} at "
+      "{} of {} pageable bytes{} at event {} returned when they were staged; {} was launched on stream {} at "
       "event {} and {} them with no order to the rest of the copy",
-      race.copy->bytes, race.known ? " to " + name : "", race.copy->sequence, index ? reader : name,
-      race.launch->stream, race.launch->sequence, race.known ? "reads" : "may read");
+      race.copy->api == Api::memcpy_h2d ? "cudaMemcpy" : to_string(race.copy->api), race.copy->bytes,
+      race.known ? " to " + name : "", race.copy->sequence, index ? reader : name, race.launch->stream,
+      race.launch->sequence, race.known ? "reads" : "may read");
   finding.evidence.push_back(fmt::format(
       "stream {} is taken for a non-blocking one; a blocking stream waits for the legacy stream", race.launch->stream));
   if (race.count > 1) finding.evidence.push_back(fmt::format("{} copies raced", race.count));

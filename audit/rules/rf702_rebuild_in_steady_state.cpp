@@ -136,7 +136,9 @@ class Walk {
       return;
     }
     if (call.code != 0 || exec == execs_.end()) return;
-    if (exec->second.launches > 0 && exec->second.launches <= kFewLaunches) {
+    // From the graph that it was made of, it takes new parameters: that is cheap, and what an update is for.
+    const bool other = call.made != 0 && call.made != exec->second.graph;
+    if (other && exec->second.launches > 0 && exec->second.launches <= kFewLaunches) {
       if (tally_.first_rebuild == nullptr) tally_.first_rebuild = &call;
       ++tally_.updated;
       tally_.launches += exec->second.launches;
@@ -197,8 +199,9 @@ void report_tally(const Recording& recording, const Tally& tally, Report& report
   finding.where = fmt::format("{} by thread {}", to_string(first.api), first.thread);
   if (churn)
     finding.message = fmt::format(
-        "{} graph execs were built or updated for {} launches and then built again: instantiating costs 1 to 6 us a "
-        "node, which a few launches do not bring back",
+        "graphs were captured and built or updated {} times for {} launches: that costs 1 to 6 us a node each time, "
+        "which "
+        "a launch or two do not bring back",
         rebuilds, tally.launches);
   else
     finding.message = fmt::format(

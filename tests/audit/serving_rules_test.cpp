@@ -188,3 +188,15 @@ TEST_CASE("RF707: NCCL kernels without parameters leave it unchecked") {
   CHECK_FALSE(audit(Subject{{calls.recording}}).was_checked("RF707"));
   CHECK(audit(Subject{{server().recording}}).was_checked("RF707"));
 }
+
+TEST_CASE("RF702: an exec that takes new parameters from its own graph in every step is used as it should be") {
+  for (const bool captured_again : {false, true}) {
+    Calls calls = server();
+    for (std::uint64_t i = 0; i < 6; ++i)
+      step(calls, [&] {
+        calls.call(Api::graph_exec_update, 0, 21, captured_again ? 100 + i : 11);
+        calls.call(Api::graph_launch, 3, 21);
+      });
+    CHECK(findings_of(calls, "RF702").size() == (captured_again ? 1 : 0));
+  }
+}

@@ -109,7 +109,8 @@ TEST_CASE("verify: refrain.verify/1 has its fields, and exit 0 for a healthy ste
     for (const char* field : {"name", "fill", "finite", "bit_equal", "max_abs_error"}) CHECK(axis.contains(field));
 }
 
-TEST_CASE("recordings: of every healthy step verify is clean and leaves no rule unchecked") {
+TEST_CASE(
+    "recordings: of every healthy step verify is clean and leaves no rule unchecked but the one for two captures") {
   const std::string file = temporary_file("healthy.refrain", "");
   for (const SmallStep& step : kSmallSteps) {
     const Outcome verify =
@@ -119,8 +120,39 @@ TEST_CASE("recordings: of every healthy step verify is clean and leaves no rule 
     const Outcome audit = refrain_program("audit --format json --fail-on note " + file);
     CHECK(audit.exit_code == 0);
     CHECK(Json::parse(audit.out).at("findings").empty());
-    CHECK(Json::parse(audit.out).at("not_checked").empty());
+    const Json unchecked = Json::parse(audit.out).at("not_checked");
+    REQUIRE(unchecked.size() == 1);
+    CHECK(unchecked[0].at("rule") == "RF405");
   }
+}
+
+TEST_CASE("recordings: two captures of every healthy step have no finding and show what is baked in") {
+  const std::string file = temporary_file("twice.refrain", "");
+  for (const SmallStep& step : kSmallSteps) {
+    const Outcome verify =
+        refrain_program("verify --twice --device host --format json " + step.flags() + " --save-recording " + file);
+    INFO(step.name);
+    CHECK(verify.exit_code == 0);
+    CHECK(Json::parse(verify.out).at("schema") == "refrain.verify_twice/1");
+    const Outcome audit = refrain_program("audit --format json --fail-on note --require RF405 " + file);
+    CHECK(audit.exit_code == 0);
+    CHECK(Json::parse(audit.out).at("findings").empty());
+  }
+}
+
+TEST_CASE("recordings: each fault that two captures show has the same rules from verify and from its recording") {
+  const std::string file = temporary_file("baked.refrain", "");
+  for (const refrain::FaultInfo& fault : refrain::fault_table())
+    for (const SmallStep& step : kSmallSteps) {
+      if (*fault.twice == '\0' || !refrain::fits(fault, *refrain::find_step(step.name))) continue;
+      INFO(fault.name << " on " << step.name);
+      const Outcome verify = refrain_program("verify --twice --device host --format json " + step.flags() +
+                                             " --fault " + fault.name + " --save-recording " + file);
+      CHECK(verify.exit_code == 1);
+      CHECK(errors_in(Json::parse(verify.out).at("findings")) == split(fault.twice));
+      const Outcome audit = refrain_program("audit --format json " + file);
+      CHECK(errors_in(Json::parse(audit.out).at("findings")) == split(fault.twice));
+    }
 }
 
 TEST_CASE("program: run and verify say what a sparse MLA step is, and compare it with no other route") {

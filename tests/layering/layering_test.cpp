@@ -35,7 +35,7 @@ const std::vector<Layer> kLayers = {
 };
 
 // POSIX, and nothing else that has a header ending in .h.
-const Words kSystem = {"unistd.h", "fcntl.h", "sys", "cxxabi.h", "dlfcn.h"};
+const Words kSystem = {"unistd.h", "fcntl.h", "sys", "regex.h", "cxxabi.h", "dlfcn.h"};
 
 bool holds(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -58,7 +58,8 @@ std::string coverage_text(const ContractCoverage& coverage, bool all) {
     if (all || node.state == State::unresolved) fmt::format_to(to, "    {}\n", line_of(node));
   if (out.size() == 0) return {};
   return fmt::format(
-      "contracts: {} nodes have their maker's, {} one from a file, {} one that could not be resolved, {} none\n{}\n",
+      "nodes with a contract: {} of their maker, {} of a file; without: {} that a pattern fits and the graph does not "
+      "resolve, {} others\n{}\n",
       count(coverage, State::own), count(coverage, State::from_file), count(coverage, State::unresolved),
       count(coverage, State::unknown), fmt::to_string(out));
 }

@@ -22,9 +22,8 @@ constexpr Hazard kHazards[] = {
      "needs the runtime's or the allocator's own records: to the driver the block is still allocated"},
     {13, "input bound to another buffer, the old one alive", "RF406 RF409",
      "needs binding records: every address is valid"},
-    {14, "length, shape or seed baked in by value", "RF603",
-     "one capture cannot show it: a changed number of nodes shows between captures of one bucket, a changed argument "
-     "needs two captures compared word by word"},
+    {14, "length, shape or seed baked in by value", "RF405 RF603",
+     "one capture cannot show it: two captures of one bucket are compared, as refrain verify --twice makes them"},
     {15, "pointer inside a struct that is passed by value", "RF401 RF402",
      "plain pointers are found word by word; an address packed into a TMA descriptor is not a word of its own"},
     {16, "pointer table in device memory", "",

@@ -342,7 +342,7 @@ constexpr Rule kRules[] = {
      .check = check_rf404},
     {.id = "RF405",
      .name = "baked-scalar",
-     .summary = "A number of the host's at capture time is baked into a kernel's parameters.",
+     .summary = "A number of the host's at capture time is baked into a kernel's parameters or its grid.",
      .severity = Severity::error,
      .evidence =
          "a recording with two captures of one bucket, for other lengths and in other memory, with the kernels' "
@@ -350,8 +350,8 @@ constexpr Rule kRules[] = {
      .explanation =
          "A length, count or offset that the host passes by value is a constant of the graph: a replay for a longer "
          "context or another batch uses the captured one, in silence. Of two captures, words that lead into a buffer "
-         "in "
-         "both are pointers and may move; any other word that differs was such a number.",
+         "in both are pointers and may move; any other word that differs was such a number. A grid that differs is a "
+         "warning: more blocks than have work may be harmless.",
      .fix =
          "Pass it through device memory that the host writes before every launch, or capture one graph for each value.",
      .check = check_rf405},

@@ -1,6 +1,6 @@
-// RF405: a number of the host's was baked into a kernel's parameters: two captures
-// of one bucket in one recording have it different, and nothing that moved accounts
-// for it. Every replay uses the value of its own capture.
+// RF405: a number of the host's was baked into a kernel's parameters, or into its
+// grid: two captures of one bucket in one recording have it different, and nothing
+// that moved accounts for it. Every replay uses the value of its own capture.
 #include <fmt/format.h>
 
 #include <bit>
@@ -61,8 +61,41 @@ void report_word(const GraphView& view, const std::vector<const BakedWord*>& wor
                                                           std::to_string(lead.offset)});
 }
 
+std::string dims_text(const Dim3& dims) {
+  return fmt::format("{} x {} x {}", dims.x, dims.y, dims.z);
+}
+
+/// A grid that follows the batch: too many blocks may be harmless, too few leave rows out. So it is a warning.
+void report_dims(const GraphView& first, const GraphView& view, const char* what, Dim3 Node::*dims, Report& report) {
+  const Graph& graph = view.graph();
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<NodeId>> causes;
+  for (NodeId node = 0; node < graph.nodes.size(); ++node) {
+    const Dim3 &before = first.graph().nodes[node].*dims, &now = graph.nodes[node].*dims;
+    if (before != now) causes[{name_of(graph.nodes[node]), dims_text(before), dims_text(now)}].push_back(node);
+  }
+  for (const auto& [cause, nodes] : causes) {
+    const auto& [name, before, now] = cause;
+    Finding finding = new_finding(kRule, view, Certainty::proven);
+    finding.severity = Severity::warning;
+    finding.count = nodes.size();
+    finding.nodes = nodes;
+    finding.where = place(view, nodes);
+    finding.message = fmt::format(
+        "{}: its {} is {} in one capture and {} in the other: a replay for another batch launches what its "
+        "capture needed, be it too few or idle",
+        describe(graph, nodes.front()), what, before, now);
+    finding.evidence.push_back("both captures are of the same bucket");
+    finding.fix = fmt::format(
+        "launch {} with the most that the bucket can need and let each block read on the device whether it has work",
+        name);
+    report.add(std::move(finding), std::vector<std::string>{name, what});
+  }
+}
+
 void compare(const GraphView& first, const GraphView& second, Report& report) {
   const Graph& graph = second.graph();
+  report_dims(first, second, "grid", &Node::grid, report);
+  report_dims(first, second, "block", &Node::block, report);
   const CaptureComparison comparison = compare_captures(first.graph(), graph);
   std::map<Cause, std::vector<const BakedWord*>> causes;
   for (const BakedWord& word : comparison.baked)

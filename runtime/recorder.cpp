@@ -69,6 +69,16 @@ bool is_host_side(const Node& node, Address address) {
                        (address == node.copy->dst && on_host(node.copy->dst_space)));
 }
 
+/// What a kernel of an op is handed: its Args, whose padding nobody wrote. The block of a library's kernel holds what
+/// the library left there, be it old addresses: the Args stand for it.
+void put_args(Node& node, const std::vector<std::uint8_t>& args) {
+  if (args.empty() || node.kind != NodeKind::kernel) return;
+  if (node.params.empty() || node.params.front().size != args.size())
+    node.params = {{0, args.size(), args}};
+  else
+    node.params.front().bytes = args;
+}
+
 /// A lease that a node is handed and no contract names is one of the graph's buffers all the same.
 void note_pointers(const Node& node, GraphBuffers& buffers) {
   for (const Param& param : node.params)
@@ -117,19 +127,19 @@ void Recorder::start_capture() {
 }
 
 template <class Enqueue>
-void Recorder::perform(const std::string& op, const Contract& contract, Enqueue enqueue) {
-  const ProfilerRange shown(driver_, op.c_str());
+void Recorder::perform(const OpLaunch& op, const Contract& contract, Enqueue enqueue) {
+  const ProfilerRange shown(driver_, op.name);
   const std::size_t number = launches_++;
-  if (hook_) hook_(number, op, contract, false);
+  if (hook_) hook_(number, op.name, contract, false);
   const std::vector<std::uint64_t> before = frontier();
   behind_kernel_ = false;
   enqueue();
-  if (hook_) hook_(number, op, contract, true);
+  if (hook_) hook_(number, op.name, contract, true);
   note(op, contract, before);
 }
 
 void Recorder::submit(const OpLaunch& op, const Contract& contract) {
-  perform(op.name, contract, [&] { check(driver_.launch(op, stream_), op.name); });
+  perform(op, contract, [&] { check(driver_.launch(op, stream_), op.name); });
   behind_kernel_ = true;
 }
 
@@ -137,7 +147,7 @@ void Recorder::zero(Address to, std::uint64_t bytes) {
   const ByteRange range{0, bytes};
   const Contract contract{
       {{to, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}}, {}, {{Fact::zeroed, to, range}}};
-  perform("zero", contract, [&] { check(driver_.fill(to, 0, bytes, stream_), "cudaMemsetAsync"); });
+  perform(OpLaunch{"zero", {}, {}}, contract, [&] { check(driver_.fill(to, 0, bytes, stream_), "cudaMemsetAsync"); });
 }
 
 void Recorder::copy(Driver::Place to, Driver::Place from, std::uint64_t bytes) {
@@ -146,7 +156,8 @@ void Recorder::copy(Driver::Place to, Driver::Place from, std::uint64_t bytes) {
                            {to.address, range, Mode::write, Reach::exact, Role::unknown, Dtype::unknown}},
                           {},
                           {}};
-  perform("copy", contract, [&] { check(driver_.copy(to, from, bytes, stream_), "cudaMemcpyAsync"); });
+  perform(OpLaunch{"copy", {}, {}}, contract,
+          [&] { check(driver_.copy(to, from, bytes, stream_), "cudaMemcpyAsync"); });
 }
 
 std::vector<std::uint64_t> Recorder::frontier() {
@@ -155,13 +166,13 @@ std::vector<std::uint64_t> Recorder::frontier() {
   return nodes;
 }
 
-void Recorder::note(const std::string& op, const Contract& contract, const std::vector<std::uint64_t>& before) {
+void Recorder::note(const OpLaunch& op, const Contract& contract, const std::vector<std::uint64_t>& before) {
   if (!capturing_) {
-    keep_books(op, contract);
+    keep_books(op.name, contract);
     return;
   }
   for (const std::uint64_t handle : frontier())
-    if (!holds(before, handle)) marks_.try_emplace(handle, Mark{op, scope_path(), contract, before});
+    if (!holds(before, handle)) marks_.try_emplace(handle, Mark{op.name, scope_path(), contract, before, op.args});
 }
 
 void Recorder::keep_books(const std::string& op, const Contract& contract) {
@@ -238,16 +249,19 @@ Graph Recorder::describe(const Introspection& captured) const {
     Node& node = graph.nodes[at];
     node.op = mark->second.op;
     node.scope = mark->second.scope;
+    put_args(node, mark->second.args);
     attach(node, mark->second.contract, buffers, graph);
     for (const std::size_t part : earlier_nodes(captured, predecessors, at, mark->second.before)) {
       graph.nodes[part].op = node.op;
       graph.nodes[part].scope = node.scope;
+      put_args(graph.nodes[part], mark->second.args);
       graph.nodes[part].has_contract = true;  // the last node of the op carries it
       graph.nodes[part].waits = node.waits;
       graph.nodes[part].triggers = node.triggers;
     }
   }
-  for (std::size_t at = 0; at < graph.nodes.size(); ++at) note_pointers(graph.nodes[at], buffers);
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at)
+    if (graph.nodes[at].has_contract) note_pointers(graph.nodes[at], buffers);
   for (const Entry& entry : ledger_) {
     const auto place = buffers.named(entry.begin);
     if (!place) continue;

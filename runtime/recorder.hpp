@@ -97,6 +97,7 @@ class Recorder {
     std::string op, scope;
     Contract contract;
     std::vector<std::uint64_t> before;  // the frontier that the launch began at: what lies in between is the op's too
+    std::vector<std::uint8_t> args;     // of an op's launch
   };
   struct Entry {
     Fact fact = Fact::written;
@@ -109,8 +110,8 @@ class Recorder {
   };
   void submit(const OpLaunch& op, const Contract& contract);
   template <class Enqueue>
-  void perform(const std::string& op, const Contract& contract, Enqueue enqueue);
-  void note(const std::string& op, const Contract& contract, const std::vector<std::uint64_t>& before);
+  void perform(const OpLaunch& op, const Contract& contract, Enqueue enqueue);
+  void note(const OpLaunch& op, const Contract& contract, const std::vector<std::uint64_t>& before);
   [[nodiscard]] std::vector<std::uint64_t> frontier();
   void keep_books(const std::string& op, const Contract& contract);
   void add_entry(Entry entry);

@@ -40,7 +40,7 @@ struct OpLaunch {
   bool early = false;  ///< it starts while the kernel ahead of it runs: a programmatic edge in a capture
   /// The Args as bytes, padding zero: what a graph bakes. The host driver shows them as the node's one parameter;
   /// CUDA's introspection sees the kernels' own.
-  std::vector<std::uint8_t> args = {};
+  std::vector<std::uint8_t> args{};
 };
 
 /// One call of the driver's API. In: what `api` needs of the fields. Out: the handle or address it makes.

@@ -155,7 +155,7 @@ void Engine::launch(StepPlan plan) {
     try {
       settle();
     } catch (const Error&) {
-      // The next step() looks again.
+      ++stats_.failed_settles;  // the next step() looks again
     }
     throw;
   }

@@ -32,8 +32,10 @@ std::uint64_t Histogram::percentile_ns(double share) const noexcept {
   const auto wanted =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_))), 1, count_);
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < kBuckets; ++i)
-    if ((seen += counts_[i]) >= wanted) return std::min(upper(i), max_);
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    seen += counts_[i];
+    if (seen >= wanted) return std::min(upper(i), max_);
+  }
   return max_;
 }
 

@@ -113,6 +113,8 @@ std::string prometheus_text(const EngineStats& stats) {
   add_steps(out, stats);
   out.reasons("refrain_fallbacks_total", "Steps that ran eagerly, by first violation.", "reason", stats.fallbacks);
   out.one("refrain_failed_launches_total", "counter", "Steps that were tried again.", stats.failed_launches);
+  out.one("refrain_failed_settles_total", "counter",
+          "Of these, where it was not known at once whether the step had run.", stats.failed_settles);
   out.one("refrain_late_captures_total", "counter", "Graphs that were captured while a step waited.",
           stats.captured_late);
   out.one("refrain_eager_checks_total", "counter", "Steps that were run once more, eagerly.", stats.eager_checks);

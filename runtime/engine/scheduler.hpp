@@ -57,8 +57,8 @@ class Scheduler {
 
   std::optional<StepPlan> plan_prefill();
   std::optional<StepPlan> plan_generation();
-  StepPlan plan_decode(std::vector<Sequence*> chosen);
-  StepPlan plan_verify(std::vector<Sequence*> chosen);
+  StepPlan plan_decode(const std::vector<Sequence*>& chosen);
+  StepPlan plan_verify(const std::vector<Sequence*>& chosen);
   std::int32_t prefill_room(Sequence& sequence, std::int32_t wanted);
 
   [[nodiscard]] Sequence* find(const PlanPart& part);

@@ -76,7 +76,7 @@ std::optional<StepPlan> Scheduler::plan_generation() {
   }
 }
 
-StepPlan Scheduler::plan_decode(std::vector<Sequence*> chosen) {
+StepPlan Scheduler::plan_decode(const std::vector<Sequence*>& chosen) {
   StepPlan plan;
   for (Sequence* sequence : chosen) {
     if (!running_.contains(sequence->id) || !grow(*sequence, sequence->size(), true)) continue;  // preempted
@@ -87,7 +87,7 @@ StepPlan Scheduler::plan_decode(std::vector<Sequence*> chosen) {
 }
 
 /// Nobody is preempted for a draft: it is cut to the pages that are free.
-StepPlan Scheduler::plan_verify(std::vector<Sequence*> chosen) {
+StepPlan Scheduler::plan_verify(const std::vector<Sequence*>& chosen) {
   StepPlan plan;
   std::size_t longest = 0;
   for (Sequence* sequence : chosen) {

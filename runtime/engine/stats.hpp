@@ -30,6 +30,7 @@ struct EngineStats {
   std::uint64_t drafted = 0, accepted = 0;  ///< tokens
   std::uint64_t preemptions = 0;
   std::uint64_t failed_launches = 0;   ///< of steps that were tried again
+  std::uint64_t failed_settles = 0;    ///< of these, where it was not known at once whether the step had run
   std::uint64_t captured_late = 0;     ///< replays whose graph had to be captured first
   std::uint64_t eager_checks = 0;      ///< steps that were run once more, eagerly
   std::uint64_t eager_mismatches = 0;  ///< of these, those that gave something else

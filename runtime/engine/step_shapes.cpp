@@ -9,7 +9,7 @@
 namespace refrain {
 namespace {
 
-const ServingLimits& checked(const ServingLimits& limits) {
+ServingLimits checked(const ServingLimits& limits) {
   struct Least {
     const char* name;
     std::int32_t value, least;

@@ -67,7 +67,7 @@ class Writer {
       token_to_req_[row] = static_cast<std::int32_t>(at);
       query_pos_[row] = std::int64_t{part.first} + i;
       if (i < part.tokens)
-        tokens_[row] = sequence.tokens[static_cast<std::size_t>(part.first + i)];
+        tokens_[row] = sequence.tokens[static_cast<std::size_t>(part.first) + static_cast<std::size_t>(i)];
       else if (i < part.rows())
         tokens_[row] = part.drafts[static_cast<std::size_t>(i - part.tokens)];
     }

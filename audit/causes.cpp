@@ -25,7 +25,9 @@ class Grouping {
   Causes run() {
     std::vector<const Failure*> sure;
     for (const Failure& failure : facts_.failures) (is_open(failure) ? causes_.open : sure).push_back(&failure);
-    group_unordered(drop_consequences(sure));
+    const auto causes = drop_consequences(sure);
+    note_nodes(causes);
+    group_unordered(causes);
     for (const auto& group : linker_.groups()) causes_.groups.push_back(group);
     for (Causes::Group& group : causes_.groups)
       std::stable_sort(group.begin(), group.end(),
@@ -88,6 +90,7 @@ class Grouping {
     std::stable_sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) { return key(a) < key(b); });
     for (const Pair& pair : pairs) {
       auto edge = order_.explains(pair.from, pair.to);
+      if (!edge) edge = order_.widen(pair.from, pair.to);
       if (!edge) {
         edge = order_.add(pair.from, pair.to);
         causes_.groups.emplace_back();
@@ -96,20 +99,52 @@ class Grouping {
     }
   }
 
-  // One fact of one buffer with one giver is one cause; reads of what nobody writes hang together by reader and buffer.
+  void note_nodes(const std::vector<const Failure*>& failures) {
+    for (const Failure* failure : failures) {
+      if (failure->late) late_.insert(*failure->giver);
+      if (failure->late) late_for_.emplace(failure->node, *failure->giver);
+      if (is_unwritten(*failure)) starved_.insert(failure->node);
+    }
+  }
+
+  static bool is_unwritten(const Failure& failure) {
+    return failure.fact == Fact::written && failure.kind == FailureKind::missing;
+  }
+
+  // Nobody gives it in this graph, and nobody undoes it.
+  static bool is_absent(const Failure& failure) {
+    return failure.kind == FailureKind::missing || (failure.kind == FailureKind::entry_lost && !failure.destroyer);
+  }
+
+  // A node that comes too late is one cause, with all that it gives too late and all that it then writes over; where it
+  // lacks itself what it passes on, who comes too late for it is the same. Reads of
+  // what nobody writes hang together by reader and buffer, with what else the reader lacks: one launch left out may
+  // have been to do it all. Beyond that one fact of one buffer with one giver is one cause.
   void link(const Failure& failure) {
+    using Key = Linker<const Failure*>::Key;
     const std::uint64_t giver = failure.giver ? std::uint64_t{*failure.giver} + 1 : 0;
-    if (failure.fact == Fact::written && failure.kind == FailureKind::missing)
-      linker_.add(&failure, {{0, failure.buffer, 0, 0}, {1, failure.node, 0, 0}});
+    const Key own{4 + static_cast<int>(failure.kind), static_cast<std::uint64_t>(failure.fact), failure.buffer, giver};
+    const Key reader{1, failure.node, 0, 0};
+    if (failure.late)
+      linker_.add(
+          &failure,
+          {{2, *failure.giver, 0, 0}, {3, failure.node, failure.buffer, 0}, {3, *failure.giver, failure.buffer, 0}});
+    else if (failure.destroyer && late_.contains(*failure.destroyer))
+      linker_.add(&failure, {{2, *failure.destroyer, 0, 0}});
+    else if (failure.kind == FailureKind::entry_lost && !failure.destroyer && late_for_.contains(failure.node))
+      linker_.add(&failure, {{2, late_for_.at(failure.node), 0, 0}});
+    else if (is_unwritten(failure))
+      linker_.add(&failure, {{0, failure.buffer, 0, 0}, reader});
+    else if (is_absent(failure) && starved_.contains(failure.node))
+      linker_.add(&failure, {own, reader});
     else
-      linker_.add(&failure, {{2 + static_cast<int>(failure.kind), static_cast<std::uint64_t>(failure.fact),
-                              failure.buffer, giver}});
+      linker_.add(&failure, {own});
   }
 
   void group_races() {
     std::vector<const Race*> left;
     for (const Race& race : facts_.races)
-      if (!order_.explains(race.a, race.b)) left.push_back(&race);
+      if (!order_.explains(race.a, race.b) && !order_.widen(race.a, race.b)) left.push_back(&race);
     const auto key = [&](const Race* race) {
       return std::tuple(topology_.position(race->b), -std::int64_t{topology_.position(race->a)}, race->buffer);
     };
@@ -118,6 +153,7 @@ class Grouping {
     std::map<BufferId, std::size_t> of_buffer;
     for (const Race* race : left) {
       auto group = order.explains(race->a, race->b);
+      if (!group) group = order.widen(race->a, race->b);
       if (const auto found = of_buffer.find(race->buffer); !group && found != of_buffer.end()) group = found->second;
       if (!group) {
         group = order.add(race->a, race->b);
@@ -132,6 +168,8 @@ class Grouping {
   const Topology& topology_;
   bool is_body_;
   MissingOrder order_;
+  std::set<NodeId> late_, starved_;    ///< givers behind their consumers; readers of what nobody writes
+  std::map<NodeId, NodeId> late_for_;  ///< by consumer: a giver behind it
   Linker<const Failure*> linker_;
   Causes causes_;
 };

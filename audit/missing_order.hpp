@@ -20,10 +20,24 @@ class MissingOrder {
     return edges_.size() - 1;
   }
 
-  /// The first edge that would order the two, either way round; both nodes may be its own ends.
+  /// One edge may do for a pair and an edge on the list: from the later start to the earlier end, where the two starts
+  /// and the two ends have an order. The first such edge takes the place of the one on the list.
+  std::optional<std::size_t> widen(NodeId a, NodeId b) {
+    for (std::size_t i = 0; i < edges_.size() && i < kConsidered; ++i)
+      for (const Missing pair : {Missing{a, b}, Missing{b, a}})
+        if (const auto one = joined(edges_[i], pair)) {
+          edges_[i] = *one;
+          return i;
+        }
+    return std::nullopt;
+  }
+
+  /// The first edge that would order the two, either way round; both nodes may be its own ends. Which end of an edge
+  /// was meant to come first is not known, so that it counts turned about, too.
   [[nodiscard]] std::optional<std::size_t> explains(NodeId a, NodeId b) const {
     for (std::size_t i = 0; i < edges_.size() && i < kConsidered; ++i)
-      if (orders(edges_[i], a, b) || orders(edges_[i], b, a)) return i;
+      for (const Missing edge : {edges_[i], Missing{edges_[i].to, edges_[i].from}})
+        if (orders(edge, a, b) || orders(edge, b, a)) return i;
     return std::nullopt;
   }
 
@@ -35,8 +49,19 @@ class MissingOrder {
   static constexpr std::size_t kConsidered = 64;
 
   [[nodiscard]] bool orders(const Missing& edge, NodeId a, NodeId b) const {
-    return (a == edge.from || topology_->before(a, edge.from)) && (b == edge.to || topology_->before(edge.to, b));
+    return leads(a, edge.from) && leads(edge.to, b);
   }
+
+  [[nodiscard]] std::optional<Missing> joined(const Missing& edge, const Missing& pair) const {
+    const bool starts = leads(edge.from, pair.from) || leads(pair.from, edge.from);
+    const bool ends = leads(edge.to, pair.to) || leads(pair.to, edge.to);
+    if (!starts || !ends) return std::nullopt;
+    const Missing one{leads(edge.from, pair.from) ? pair.from : edge.from, leads(edge.to, pair.to) ? edge.to : pair.to};
+    if (one.from == one.to || topology_->ordered(one.from, one.to)) return std::nullopt;
+    return one;
+  }
+
+  [[nodiscard]] bool leads(NodeId a, NodeId b) const { return a == b || topology_->before(a, b); }
 
   const Topology* topology_;
   std::vector<Missing> edges_;

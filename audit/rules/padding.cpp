@@ -131,6 +131,14 @@ class Inputs {
   std::vector<std::vector<std::pair<NodeId, ByteRange>>> writers_;
 };
 
+/// A node writes there for this replay, at the wrong time: rule 306 says so.
+bool is_untimely(const GraphView& view, NodeId node, BufferId buffer) {
+  const auto& failures = view.facts().failures;
+  return std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) {
+    return failure.node == node && failure.buffer == buffer && failure.kind == FailureKind::unordered;
+  });
+}
+
 std::string origin_of(const Graph& graph, BufferId buffer, const std::vector<ByteRange>& stale) {
   for (const EntryFact& entry : graph.entry)
     if (entry.buffer == buffer && entry.origin != Origin::host_each_launch && entry.range.overlaps(hull(stale)))
@@ -177,7 +185,7 @@ std::vector<StaleInput> stale_inputs(const GraphView& view) {
     for (const NodeAccess& access : graph.nodes[node].accesses) {
       if (!reads(access.mode) || !inputs.is_refreshed(access.buffer)) continue;
       const auto parts = inputs.stale(node, access);
-      if (parts.empty() || inputs.in_doubt(node)) continue;
+      if (parts.empty() || inputs.in_doubt(node) || is_untimely(view, node, access.buffer)) continue;
       for (const ByteRange& part : parts) stale[access.buffer].add(part);
       auto& of_buffer = readers[access.buffer];
       if (of_buffer.empty() || of_buffer.back() != node) of_buffer.push_back(node);

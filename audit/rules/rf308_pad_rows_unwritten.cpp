@@ -3,6 +3,8 @@
 // ones, or those that a kernel skips.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "audit/range_set.hpp"
 #include "audit/rules/checks.hpp"
 #include "audit/rules/padding.hpp"
@@ -17,12 +19,30 @@ std::uint64_t bytes_in(const std::vector<ByteRange>& ranges) {
   return bytes;
 }
 
-void report_rows(const GraphView& view, const UnwrittenRows& rows, Report& report) {
+/// Outputs that the same nodes leave unwritten.
+using SameWriters = std::vector<const UnwrittenRows*>;
+
+std::vector<SameWriters> by_writers(const std::vector<UnwrittenRows>& all) {
+  std::vector<SameWriters> groups;
+  std::map<std::vector<NodeId>, std::size_t> group_of;
+  for (const UnwrittenRows& rows : all) {
+    const auto [at, is_new] = group_of.emplace(rows.writers, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(&rows);
+  }
+  return groups;
+}
+
+void report_rows(const GraphView& view, const SameWriters& group, Report& report) {
   const Graph& graph = view.graph();
-  const std::string name = name_of(graph, rows.buffer);
+  const UnwrittenRows& rows = *group.front();
+  std::vector<std::string> names;
+  for (const UnwrittenRows* output : group) names.push_back(name_of(graph, output->buffer));
+  const std::string& name = names.front();
   Finding finding = new_finding("RF308", view, Certainty::contract);
+  finding.count = group.size();
   finding.nodes = rows.writers;
-  finding.where = place(view, rows.writers, {name});
+  finding.where = place(view, rows.writers, names);
   finding.message = fmt::format(
       "no node writes {} of {} for sure: {} of its {} bytes keep what an earlier replay left there, or what the memory "
       "held "
@@ -30,6 +50,8 @@ void report_rows(const GraphView& view, const UnwrittenRows& rows, Report& repor
       bytes_of(hull(rows.missing)), name, bytes_in(rows.missing), graph.buffers[rows.buffer].bytes);
   finding.evidence.push_back(
       fmt::format("written by {}, on other bytes or through an index only", list_nodes(graph, rows.writers)));
+  if (group.size() > 1)
+    finding.evidence.push_back(fmt::format("{} outputs are hit: {}", group.size(), list_names(names)));
   if (!rows.readers.empty())
     finding.evidence.push_back(
         fmt::format("read in the same replay by {}: a NaN there spreads from a row that nobody asked "
@@ -39,7 +61,6 @@ void report_rows(const GraphView& view, const UnwrittenRows& rows, Report& repor
       "let {} write every row of the bucket on every replay, zeros for those past the real ones, or "
       "clear {} with a node before it",
       describe(graph, rows.writers.front()), name);
-  std::vector<std::string> names = {name};
   for (const NodeId node : rows.writers) names.push_back(name_of(graph.nodes[node]));
   report.add(std::move(finding), names);
 }
@@ -49,8 +70,10 @@ void report_rows(const GraphView& view, const UnwrittenRows& rows, Report& repor
 void check_rf308(const SubjectView& view, Report& report) {
   if (!has_graphs(view, report, "RF308")) return;
   tell_unknown_nodes(view, report, "RF308");
-  for (const GraphView& graph : view.graphs())
-    for (const UnwrittenRows& rows : unwritten_rows(graph)) report_rows(graph, rows, report);
+  for (const GraphView& graph : view.graphs()) {
+    const auto all = unwritten_rows(graph);
+    for (const SameWriters& group : by_writers(all)) report_rows(graph, group, report);
+  }
 }
 
 }  // namespace refrain

@@ -1,7 +1,10 @@
 // RF309: a programmatic edge orders nothing by itself: the consumer starts while the
 // producer runs, and only its own wait on the device makes it come afterwards. The
-// other rules take every edge for an order; this one finds those that are none.
+// other rules take every edge for an order; this one finds those that are none. Where
+// every contract is known and nothing rests on such edges, no harm comes of them.
 #include <fmt/format.h>
+
+#include <optional>
 
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
@@ -32,6 +35,20 @@ Finding unwaited(const GraphView& view, const Edge& edge) {
   return finding;
 }
 
+bool is_unwaited(const Graph& graph, const Edge& edge) {
+  const Node& consumer = graph.nodes[edge.to];
+  return edge.kind == EdgeKind::programmatic && consumer.waits && !*consumer.waits;
+}
+
+/// Something fails or races without these edges that does not with them.
+bool rests_on_unwaited(const GraphView& view) {
+  if (!view.facts().unknown.empty() || view.parent()) return true;
+  Graph ordered = view.graph();
+  std::erase_if(ordered.edges, [&](const Edge& edge) { return is_unwaited(view.graph(), edge); });
+  const FactsResult facts = analyse_facts(ordered, Topology(ordered));
+  return facts.failures.size() > view.facts().failures.size() || facts.races.size() > view.facts().races.size();
+}
+
 }  // namespace
 
 void check_rf309(const SubjectView& view, Report& report) {
@@ -41,15 +58,14 @@ void check_rf309(const SubjectView& view, Report& report) {
   for (const GraphView& graph_view : view.graphs()) {
     const Graph& graph = graph_view.graph();
     blind = blind || graph.capture.cannot_see(Unseen::edge_kinds);
+    std::optional<bool> matters;
     for (const Edge& edge : graph.edges) {
-      if (edge.kind != EdgeKind::programmatic) continue;
-      const Node& consumer = graph.nodes[edge.to];
-      if (!consumer.waits) {
-        ++unknown;
-      } else if (!*consumer.waits) {
+      if (edge.kind == EdgeKind::programmatic && !graph.nodes[edge.to].waits) ++unknown;
+      if (!is_unwaited(graph, edge)) continue;
+      if (!matters) matters = rests_on_unwaited(graph_view);
+      if (*matters)
         report.add(unwaited(graph_view, edge),
-                   std::vector<std::string>{name_of(graph.nodes[edge.from]), name_of(consumer)});
-      }
+                   std::vector<std::string>{name_of(graph.nodes[edge.from]), name_of(graph.nodes[edge.to])});
     }
   }
   if (blind) report.not_checked("RF309", "the input does not show which edges are programmatic");

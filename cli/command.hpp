@@ -26,6 +26,7 @@ std::function<int()> declare_audit(CLI::App& app);
 std::function<int()> declare_rules(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);
 std::function<int()> declare_diff(CLI::App& app);
+std::function<int()> declare_mutate(CLI::App& app);
 std::function<int()> declare_scales(CLI::App& app);
 std::function<int()> declare_serve(CLI::App& app);
 std::function<int()> declare_doctor(CLI::App& app);

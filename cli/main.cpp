@@ -19,6 +19,7 @@ constexpr std::array kCommands = {
     Command{"verify", "replay a step with poison where none may matter, and compare", declare_verify},
     Command{"audit", "check recordings and graphs for capture safety", declare_audit},
     Command{"diff", "what differs between two graphs", declare_diff},
+    Command{"mutate", "break a clean graph in many ways, and count what the audit sees", declare_mutate},
     Command{"rules", "the catalogue of rules, or one of them explained", declare_rules},
     Command{"scales", "K/V scales of a checkpoint: write an overlay, verify one, show them", declare_scales},
     Command{"serve", "serve a script of requests and say what each step and token took", declare_serve},

@@ -230,6 +230,7 @@ void ModelWorld::execute(const StepShape& shape, Placed& at) {
                              [&](Recorder& recorder, const StepKey&) { model().record(recorder, shape, at.places); }};
     const JudgedCapture capture({driver_, clock_, registry_, arena_, stream_}, steps, key, CaptureMode::global);
     if (capture.admitted() == nullptr) throw std::runtime_error(capture.violation());
+    graphs.push_back(capture.admitted()->graph);
     at.exec.emplace(driver_, arena_, *capture.admitted(), stream_);
   }
   poison(shape, at);

@@ -77,6 +77,7 @@ class ModelWorld {
   bool replay = false;
   Pads pads = Pads::ones;
   bool prepares = true;      ///< false: the model's prepare() is left out, for a control
+  std::vector<Graph> graphs;  ///< those captured, in order
   bool counts_pads = false;  ///< true: pads are counted as real rows, for a control
 
   /// Bytes of all layers' pools.

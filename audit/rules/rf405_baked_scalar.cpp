@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "audit/rules/checks.hpp"
@@ -65,13 +66,16 @@ std::string dims_text(const Dim3& dims) {
   return fmt::format("{} x {} x {}", dims.x, dims.y, dims.z);
 }
 
-/// A grid that follows the batch: too many blocks may be harmless, too few leave rows out. So it is a warning.
-void report_dims(const GraphView& first, const GraphView& view, const char* what, Dim3 Node::*dims, Report& report) {
+/// A grid that follows the batch: too many blocks may be harmless, too few leave rows out. So it is a warning; and
+/// where a word of the node is baked too, the grid follows from that.
+void report_dims(const GraphView& first, const GraphView& view, const std::set<NodeId>& baked, const char* what,
+                 Dim3 Node::*dims, Report& report) {
   const Graph& graph = view.graph();
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<NodeId>> causes;
   for (NodeId node = 0; node < graph.nodes.size(); ++node) {
     const Dim3 &before = first.graph().nodes[node].*dims, &now = graph.nodes[node].*dims;
-    if (before != now) causes[{name_of(graph.nodes[node]), dims_text(before), dims_text(now)}].push_back(node);
+    if (before != now && !baked.contains(node))
+      causes[{name_of(graph.nodes[node]), dims_text(before), dims_text(now)}].push_back(node);
   }
   for (const auto& [cause, nodes] : causes) {
     const auto& [name, before, now] = cause;
@@ -94,13 +98,16 @@ void report_dims(const GraphView& first, const GraphView& view, const char* what
 
 void compare(const GraphView& first, const GraphView& second, Report& report) {
   const Graph& graph = second.graph();
-  report_dims(first, second, "grid", &Node::grid, report);
-  report_dims(first, second, "block", &Node::block, report);
   const CaptureComparison comparison = compare_captures(first.graph(), graph);
   std::map<Cause, std::vector<const BakedWord*>> causes;
-  for (const BakedWord& word : comparison.baked)
+  std::set<NodeId> baked;
+  for (const BakedWord& word : comparison.baked) {
+    baked.insert(word.node);
     causes[{name_of(graph.nodes[word.node]), word.param, word.offset, word.first, word.second}].push_back(&word);
+  }
   for (const auto& [cause, words] : causes) report_word(second, words, report);
+  report_dims(first, second, baked, "grid", &Node::grid, report);
+  report_dims(first, second, baked, "block", &Node::block, report);
   if (!comparison.doubtful.empty()) {
     const BakedWord& word = comparison.doubtful.front();
     report.not_checked(kRule,

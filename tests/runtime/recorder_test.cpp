@@ -1,6 +1,7 @@
 #include "runtime/recorder.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graphs/topology.hpp"
 #include "runtime/arena.hpp"
@@ -51,6 +52,26 @@ struct Fixture {
   Stream stream = new_stream(driver), side = new_stream(driver);
   Recorder recorder{driver, registry, stream};
   CountArgs args{lease.as<std::int32_t>(), 16};
+};
+
+/// A driver whose kernels are a library's: their parameter blocks hold an address that a launch before has left there.
+class LibraryDriver final : public Driver {
+ public:
+  [[nodiscard]] DeviceInfo device() const override { return inner_.device(); }
+  [[nodiscard]] Status submit(Call& call) override { return inner_.submit(call); }
+  [[nodiscard]] Status identify(Address address, Buffer& out) override { return inner_.identify(address, out); }
+  [[nodiscard]] Status introspect(GraphHandle graph, Introspection& out) override {
+    const Status status = inner_.introspect(graph, out);
+    for (Node& node : out.graph.nodes) {
+      node.params = {{0, 40, std::vector<std::uint8_t>(40, 0x5A)}};
+      std::memcpy(node.params[0].bytes.data() + 8, &left_behind, sizeof left_behind);
+    }
+    return status;
+  }
+  Address left_behind = 0;
+
+ private:
+  HostDriver inner_;
 };
 
 bool zeroed_at_entry(const Graph& graph) {
@@ -199,4 +220,25 @@ TEST_CASE("recorder: memory of others at the address of a lease that is gone is 
   CHECK(capture() == 0);  // the lease says more about the same bytes
   arena.release(gone);
   CHECK(capture() == 1);
+}
+
+TEST_CASE("recorder: what a library's kernel holds beside the op's Args is none of the step's memory") {
+  LibraryDriver driver;
+  SequenceClock clock;
+  BufferRegistry registry{clock};
+  Arena arena{driver, registry, 1 << 16};
+  const Lease counters = arena.lease({"counters", 64, Role::scratch, Dtype::i32});
+  const Lease other = arena.lease({"another step's", 64, Role::workspace, Dtype::i32});
+  driver.left_behind = other.address();
+  const Stream stream = new_stream(driver);
+  Recorder recorder(driver, registry, stream);
+  const CountArgs args{counters.as<std::int32_t>(), 16};
+  CaptureScope scope(recorder, CaptureMode::global);
+  recorder.launch(count_op, args);
+  const Graph graph = scope.finish("step", {}).graph;
+  REQUIRE(graph.nodes.size() == 1);
+  REQUIRE(graph.nodes[0].params.size() == 1);
+  CHECK(graph.nodes[0].params[0].bytes == bytes_of_args(args));
+  CHECK(graph.buffers.size() == 1);
+  CHECK(graph.buffers[0].name == "counters");
 }

@@ -154,8 +154,7 @@ class Judge {
         const Role role = roles_[piece.buffer];
         Harm harm{{"RF307"},
                   fmt::format("{} and {} race for {}", describe(graph_, a.node), describe(graph_, b.node),
-                              bytes_in(graph_, piece.buffer, piece.range)),
-                  HarmKind::race};
+                              bytes_in(graph_, piece.buffer, piece.range))};
         if (a.changes() && b.changes() && (role == Role::workspace || role == Role::scratch))
           harm.rules.insert("RF207");
         races_.push_back(std::move(harm));

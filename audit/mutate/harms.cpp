@@ -36,16 +36,14 @@ const char* rule_of_dead(const Graph& graph, const Buffer& dead) {
 
 void look_at_access(const Graph& graph, NodeId id, const NodeAccess& access, Harms& harms) {
   const Buffer& buffer = graph.buffers[access.buffer];
-  const auto says = [&](const char* rule, const char* what, HarmKind kind = HarmKind::address) {
+  const auto says = [&](const char* rule, const char* what) {
     harms.push_back(
         {{rule},
-         fmt::format("{} touches {}, {}", describe(graph, id), bytes_in(graph, access.buffer, access.range), what),
-         kind});
+         fmt::format("{} touches {}, {}", describe(graph, id), bytes_in(graph, access.buffer, access.range), what)});
   };
   if (access.range.empty()) return;
   if (buffer.bytes > 0 && access.range.end > buffer.bytes) says("RF408", "past its end");
-  if (access.mode != Mode::read && access.range.overlaps(buffer.reserved))
-    says("RF310", "reserved bytes among them", HarmKind::reserved);
+  if (access.mode != Mode::read && access.range.overlaps(buffer.reserved)) says("RF310", "reserved bytes among them");
   if (buffer.died) says(rule_of_dead(graph, buffer), "which is dead");
   const bool on_device = graph.nodes[id].kind == NodeKind::kernel || graph.nodes[id].kind == NodeKind::memset;
   if (buffer.space == MemorySpace::unknown || (on_device && buffer.space == MemorySpace::pageable))
@@ -61,7 +59,7 @@ void look_at_copy(const Graph& graph, NodeId id, Harms& harms) {
                        return access.mode != Mode::read &&
                               (is_made_on_device(access.role) || is_made_on_device(graph.buffers[access.buffer].role));
                      });
-  harms.push_back({{built ? "RF205" : "RF103"}, describe(graph, id) + " copies pageable memory", HarmKind::copy});
+  harms.push_back({{built ? "RF205" : "RF103"}, describe(graph, id) + " copies pageable memory"});
 }
 
 void look_at_partials(const Graph& graph, NodeId id, Harms& harms) {
@@ -74,8 +72,7 @@ void look_at_partials(const Graph& graph, NodeId id, Harms& harms) {
     return access.mode != Mode::read && access.role == Role::workspace &&
            (dtype == Dtype::fp16 || dtype == Dtype::bf16);
   });
-  if (quantised && halved)
-    harms.push_back({{"RF204"}, describe(graph, id) + " keeps E4M3 partial results in half", HarmKind::dtype});
+  if (quantised && halved) harms.push_back({{"RF204"}, describe(graph, id) + " keeps E4M3 partial results in half"});
 }
 
 /// Whoever touches the memory comes before the node that gives it back.
@@ -85,9 +82,8 @@ void look_at_free(const Graph& graph, const Paths& paths, NodeId id, Harms& harm
   for (NodeId user = 0; user < graph.nodes.size(); ++user)
     for (const NodeAccess& access : graph.nodes[user].accesses)
       if (graph.buffers[access.buffer].base == freed->address && !paths.lead(user, id))
-        harms.push_back({{"RF208"},
-                         fmt::format("{} may touch what {} gave back", describe(graph, user), describe(graph, id)),
-                         HarmKind::freed});
+        harms.push_back(
+            {{"RF208"}, fmt::format("{} may touch what {} gave back", describe(graph, user), describe(graph, id))});
 }
 
 /// An edge that the kernel behind it does not wait for is none.
@@ -97,7 +93,7 @@ void look_at_edges(const Graph& graph, Harms& harms) {
     return edge.kind == EdgeKind::programmatic && graph.nodes[edge.to].waits == false;
   });
   if (ordered.edges.size() == graph.edges.size()) return;
-  for (const Harm& harm : content_harms(ordered)) harms.push_back({{"RF309"}, harm.why, HarmKind::edge});
+  for (const Harm& harm : content_harms(ordered)) harms.push_back({{"RF309"}, harm.why});
 }
 
 }  // namespace
@@ -110,11 +106,10 @@ std::vector<Harm> harms_of(const Graph& graph) {
     for (const NodeAccess& access : graph.nodes[id].accesses) look_at_access(graph, id, access, harms);
     look_at_copy(graph, id, harms);
     look_at_partials(graph, id, harms);
-    if (graph.nodes[id].kind == NodeKind::host)
-      harms.push_back({{"RF105"}, describe(graph, id) + " is a host node", HarmKind::host});
+    if (graph.nodes[id].kind == NodeKind::host) harms.push_back({{"RF105"}, describe(graph, id) + " is a host node"});
   }
   look_at_edges(graph, harms);
-  if (graph.nodes.empty()) harms.push_back({{"RF605"}, "the graph does nothing", HarmKind::empty});
+  if (graph.nodes.empty()) harms.push_back({{"RF605"}, "the graph does nothing"});
   return harms;
 }
 

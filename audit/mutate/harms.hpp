@@ -12,13 +12,9 @@
 
 namespace refrain::mutate {
 
-/// Harms of one kind may well have one cause; those of two kinds are two faults to who reads the graph.
-enum class HarmKind { content, race, address, freed, reserved, copy, dtype, host, edge, empty };
-
 struct Harm {
   std::set<std::string> rules;  ///< any of them says it
   std::string why;              ///< one sentence
-  HarmKind kind = HarmKind::content;
 };
 
 /// Every graph of contracts only; a node without one is taken to touch nothing.

@@ -36,26 +36,22 @@ void require_clean(const Graph& graph, const std::string& input) {
     throw Error(ErrorKind::input, tried, fmt::format("expected a clean graph, and {}", harms[0].why), input);
 }
 
-Verdict verdict_of(const std::vector<Harm>& harms, const std::vector<Finding>& found) {
+Verdict verdict_of(const std::vector<Harm>& harms, const std::vector<Finding>& found, std::size_t faults) {
   if (harms.empty()) return found.empty() ? Verdict::equivalent : Verdict::false_alarm;
   if (found.empty()) return Verdict::survived;
   std::set<std::string> may;
-  std::set<HarmKind> kinds;
-  for (const Harm& harm : harms) {
-    may.insert(harm.rules.begin(), harm.rules.end());
-    kinds.insert(harm.kind);
-  }
+  for (const Harm& harm : harms) may.insert(harm.rules.begin(), harm.rules.end());
   if (!std::all_of(found.begin(), found.end(), [&](const Finding& f) { return may.contains(f.rule); }))
     return Verdict::wrong_rule;
-  return found.size() <= kinds.size() ? Verdict::killed : Verdict::multiplied;
+  return found.size() <= faults ? Verdict::killed : Verdict::multiplied;
 }
 
-void try_site(const Graph& clean, const Site& site, OperatorTally& of_operator, Tally& tally) {
+void try_site(const Graph& clean, const Site& site, std::size_t faults, OperatorTally& of_operator, Tally& tally) {
   Graph mutant = clean;
   site.apply(mutant);
   const auto harms = harms_of(mutant);
   const auto found = findings_in(mutant);
-  const Verdict verdict = verdict_of(harms, found);
+  const Verdict verdict = verdict_of(harms, found, faults);
   ++of_operator.counts[static_cast<std::size_t>(verdict)];
   if (verdict == Verdict::killed)
     for (const Finding& finding : found) ++tally.kills[finding.rule];
@@ -103,7 +99,7 @@ Tally mutate(const Graph& clean, std::uint64_t seed, const std::string& input) {
       sites.resize(kMutantsPerOperator);
     }
     OperatorTally of_operator{op.name, {}};
-    for (const Site& site : sites) try_site(clean, site, of_operator, tally);
+    for (const Site& site : sites) try_site(clean, site, op.faults, of_operator, tally);
     tally.operators.push_back(std::move(of_operator));
   }
   return tally;

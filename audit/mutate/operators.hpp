@@ -28,6 +28,8 @@ struct Operator {
   const char* summary;
   /// `random` chooses lengths and targets, so that a seed repeats a run.
   Sites (*sites)(const Graph& clean, Random& random);
+  /// How many faults a mutant has to who reads the graph, and so the most findings that it may give.
+  std::size_t faults = 1;
 };
 
 /// In the order in which they run and are reported.

@@ -148,7 +148,7 @@ class Judge {
       for (const Deed& b : piece.deeds) {
         if (a.node >= b.node || !paths_.apart(a.node, b.node)) continue;
         const bool plain = a.writes || b.writes;
-        const bool mixed = (a.accumulates && b.reads && !b.accumulates) || (b.accumulates && a.reads && !a.accumulates);
+        const bool mixed = (a.accumulates && b.only_reads) || (b.accumulates && a.only_reads);
         const bool meet = plain && (a.writes || a.reads || a.accumulates) && (b.writes || b.reads || b.accumulates);
         if (!meet && !mixed) continue;
         const Role role = roles_[piece.buffer];

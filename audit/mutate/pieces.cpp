@@ -52,6 +52,7 @@ std::vector<std::uint64_t> cuts_of(const Said& said, std::uint64_t bytes) {
 
 void add_access(Deed& deed, const NodeAccess& access) {
   deed.reads = deed.reads || access.mode != Mode::write;
+  deed.only_reads = deed.only_reads || access.mode == Mode::read;
   deed.writes = deed.writes || access.mode == Mode::write || access.mode == Mode::read_write;
   deed.accumulates = deed.accumulates || access.mode == Mode::accumulate;
   deed.for_sure = deed.for_sure || (access.mode != Mode::read && access.reach == Reach::exact);
@@ -62,7 +63,7 @@ Piece piece_of(const Said& said, BufferId buffer, ByteRange range) {
   std::map<NodeId, Deed> deeds;
   for (const auto& of_node : said.nodes) {
     if (!of_node.range().covers(range)) continue;
-    Deed& deed = deeds.try_emplace(of_node.node, Deed{of_node.node, false, false, false, false, {}, {}}).first->second;
+    Deed& deed = deeds.try_emplace(of_node.node, Deed{of_node.node}).first->second;
     if (of_node.access != nullptr) add_access(deed, *of_node.access);
     if (of_node.give != nullptr) deed.gives.merge(implied_by(of_node.give->fact));
     if (of_node.need != nullptr) deed.needs.insert(of_node.need->fact);

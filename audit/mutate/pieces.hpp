@@ -14,8 +14,9 @@ namespace refrain::mutate {
 struct Deed {
   NodeId node = 0;
   bool reads = false, writes = false, accumulates = false;  ///< `writes`: plainly
-  bool for_sure = false;                                    ///< it writes every byte
-  std::set<Fact> gives, needs;                              ///< with what a fact implies
+  bool only_reads = false;          ///< in one access at least: what an accumulation beside it races with
+  bool for_sure = false;            ///< it writes every byte
+  std::set<Fact> gives{}, needs{};  ///< with what a fact implies
 
   [[nodiscard]] bool changes() const noexcept { return writes || accumulates; }
   [[nodiscard]] bool establishes() const { return for_sure || gives.contains(Fact::written); }

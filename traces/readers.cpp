@@ -14,14 +14,16 @@
 #include "graphs/error.hpp"
 #include "graphs/readers.hpp"
 #include "graphs/text.hpp"
+#include "traces/nsys/nsys_reader.hpp"
 #include "traces/recording_reader.hpp"
 #include "traces/timeline_builder.hpp"
 
 namespace refrain {
 namespace {
 
-constexpr std::array<TraceReader, 1> kReaders{{
+constexpr std::array<TraceReader, 2> kReaders{{
     {.name = "refrain.recording/1", .sniff = looks_like_recording, .read = read_recording},
+    {.name = "Nsight Systems SQLite", .sniff = looks_like_nsys, .read = read_nsys},
 }};
 
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10;

@@ -20,6 +20,9 @@ namespace refrain {
 /// Index into Timeline::strings; 0 is the empty string.
 using StringId = std::uint32_t;
 
+/// Of a call whose stream a profiler did not record.
+inline constexpr std::uint32_t kUnknownStream = 0xffff'ffff;
+
 /// One call of the driver's API.
 struct ApiEvent {
   std::uint64_t sequence = 0;
@@ -93,7 +96,35 @@ struct ReadProblem {
   std::string name;      ///< kebab case
   std::string sentence;  ///< what it means for what is reported
   std::uint64_t count = 0;
-  std::uint64_t first_offset = 0;  ///< byte of the first one, in the uncompressed text
+  std::uint64_t first_offset = 0;  ///< byte of the first one, in the uncompressed text; 0 = a place without a byte
+};
+
+enum class WorkKind : std::uint8_t { kernel, copy, fill, graph };
+/// Arrays are device memory; `other` between devices, and a driver's own moves of managed memory.
+enum class CopyDirection : std::uint8_t { none, h2d, d2h, d2d, h2h, other };
+
+/// One piece of work that a device did, as a profiler saw it. `graph` is a whole replay seen from outside, where the
+/// profiler did not look at the nodes.
+struct WorkEvent {
+  static constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
+  std::uint64_t start_ns = 0, end_ns = 0;
+  std::uint64_t call = kNoCall;  ///< sequence number of the call that handed it out, a graph launch for a node's work
+  std::uint64_t graph_node = 0;  ///< the profiler's id of the node that it came of; 0 = none, or not recorded
+  std::uint64_t bytes = 0;       ///< of a copy or fill
+  std::uint32_t process = 0;     ///< dense, as threads are
+  std::uint32_t device = 0, stream = 0;
+  StringId name = 0;
+  WorkKind kind = WorkKind::kernel;
+  CopyDirection direction = CopyDirection::none;
+  MemorySpace space = MemorySpace::unknown;  ///< of a copy's or fill's destination
+  MemorySpace source_space = MemorySpace::unknown;
+};
+
+/// Something that the input's maker did not record, so that its absence proves nothing. It is no fault of the file.
+struct EvidenceLimit {
+  std::string name;      ///< kebab case, e.g. `graph-mode`
+  std::string sentence;  ///< what cannot be seen for it
+  std::uint64_t count = 0;
 };
 
 struct Timeline {
@@ -104,11 +135,13 @@ struct Timeline {
   std::vector<GraphEvent> graphs;
   std::vector<BindingEvent> bindings;
   std::vector<ReplayCheck> checks;
+  std::vector<WorkEvent> work;  ///< by start; only profilers see it
   std::vector<ReadProblem> problems;
+  std::vector<EvidenceLimit> limits;
   bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown
 
   [[nodiscard]] const std::string& text(StringId id) const { return strings[id]; }
-  [[nodiscard]] bool empty() const { return calls.empty() && ranges.empty() && checks.empty(); }
+  [[nodiscard]] bool empty() const { return calls.empty() && ranges.empty() && checks.empty() && work.empty(); }
 };
 
 /// Gives equal strings equal ids of one timeline.

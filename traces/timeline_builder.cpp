@@ -56,6 +56,15 @@ void TimelineBuilder::check(const ReplayCheck& check, std::string_view graph, st
   kept.fill = names_.id(fill);
 }
 
+void TimelineBuilder::work(const WorkEvent& event, std::string_view name) {
+  recording_.timeline.work.push_back(event);
+  recording_.timeline.work.back().name = names_.id(name);
+}
+
+void TimelineBuilder::limit(const EvidenceLimit& limit) {
+  recording_.timeline.limits.push_back(limit);
+}
+
 void TimelineBuilder::problem(const ReadProblem& problem) {
   auto& problems = recording_.timeline.problems;
   const auto known =
@@ -74,6 +83,7 @@ void TimelineBuilder::end(bool complete) {
   sort_by(timeline.buffers, [](const BufferEvent& e) { return e.buffer.born.value_or(0); });
   sort_by(timeline.graphs, [](const GraphEvent& e) { return e.sequence; });
   sort_by(timeline.bindings, [](const BindingEvent& e) { return e.sequence; });
+  sort_by(timeline.work, [](const WorkEvent& e) { return e.start_ns; });
   sort_by(timeline.checks, [](const ReplayCheck& e) { return e.sequence; });
 }
 

@@ -17,6 +17,8 @@ class TimelineBuilder final : public RecordSink {
   void graph(Graph&& graph, std::optional<GraphTie> tie) override;
   void binding(const BindingEvent& event, std::string_view name) override;
   void check(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) override;
+  void work(const WorkEvent& event, std::string_view name) override;
+  void limit(const EvidenceLimit& limit) override;
   void problem(const ReadProblem& problem) override;
   void end(bool complete) override;
 

@@ -28,6 +28,10 @@ bool escaped(const ApiEvent& call, Escape how) noexcept {
 
 }  // namespace
 
+std::string captured_stream(const CaptureWindow& capture, const char* otherwise) {
+  return capture.stream == kUnknownStream ? otherwise : fmt::format("stream {}", capture.stream);
+}
+
 std::string capture_place(const CaptureWindow& capture, const ApiEvent& call) {
   return fmt::format("capture {}, {} on stream {}", capture.id, to_string(call.api), call.stream);
 }

@@ -11,6 +11,8 @@
 
 namespace refrain {
 
+/// `stream 5`; `otherwise` where the trace does not name the stream that is captured.
+[[nodiscard]] std::string captured_stream(const CaptureWindow& capture, const char* otherwise);
 /// `capture 1, cudaMalloc on stream 3`
 [[nodiscard]] std::string capture_place(const CaptureWindow& capture, const ApiEvent& call);
 /// `cudaMalloc (stream 3, thread 2) came back 900 (cudaErrorStreamCaptureUnsupported)`

@@ -20,17 +20,18 @@ void report_stream(const Recording& recording, const CaptureWindow& capture, con
   finding.count = calls.size();
   finding.where = capture_place(capture, first);
   finding.message = fmt::format(
-      "{} call{} ({}) on stream {} ran at once while stream {} was being captured: the graph does not hold {}, and no "
+      "{} call{} ({}) on stream {} ran at once while {} was being captured: the graph does not hold {}, and no "
       "replay repeats {}",
-      calls.size(), calls.size() == 1 ? "" : "s", list_work(timeline, calls), first.stream, capture.stream,
-      calls.size() == 1 ? "it" : "them", calls.size() == 1 ? "it" : "them");
+      calls.size(), calls.size() == 1 ? "" : "s", list_work(timeline, calls), first.stream,
+      captured_stream(capture, "another stream"), calls.size() == 1 ? "it" : "them", calls.size() == 1 ? "it" : "them");
   if (first.target == Target::per_thread)
     finding.evidence.push_back(fmt::format("stream {} is the per-thread default stream", first.stream));
   add_empty_graph(finding, recording, capture);
   finding.fix = fmt::format(
-      "launch on stream {}, or fork stream {} into the capture: record an event on stream {}, let stream {} wait for "
-      "it, and join it back the same way",
-      capture.stream, first.stream, capture.stream, first.stream);
+      "launch on {0}, or fork stream {1} into the capture: record an event on {0}, let stream {1} wait for it, and "
+      "join "
+      "it back the same way",
+      captured_stream(capture, "the capturing stream"), first.stream);
   report.add(std::move(finding), work_names(timeline, calls));
 }
 

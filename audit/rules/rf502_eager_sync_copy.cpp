@@ -11,18 +11,18 @@
 namespace refrain {
 namespace {
 
-std::string fix_for(const ApiEvent& call, std::uint32_t stream) {
+std::string fix_for(const ApiEvent& call, const std::string& stream) {
   switch (call.api) {
     case Api::memcpy_h2d:
       return fmt::format(
           "copy before the capture begins, or from pinned memory that lives as long as the graph with "
-          "cudaMemcpyAsync on stream {}",
+          "cudaMemcpyAsync on {}",
           stream);
     case Api::memcpy_d2h:
       return "read the value back after the replay: during the capture the graph has computed nothing";
-    case Api::memcpy_to_symbol: return fmt::format("use cudaMemcpyToSymbolAsync on stream {}", stream);
-    case Api::memset: return fmt::format("use cudaMemsetAsync on stream {}", stream);
-    default: return fmt::format("use cudaMemcpyAsync on stream {}", stream);
+    case Api::memcpy_to_symbol: return fmt::format("use cudaMemcpyToSymbolAsync on {}", stream);
+    case Api::memset: return fmt::format("use cudaMemsetAsync on {}", stream);
+    default: return fmt::format("use cudaMemcpyAsync on {}", stream);
   }
 }
 
@@ -36,17 +36,17 @@ void report_copies(const Recording& recording, const CaptureWindow& capture, con
   finding.count = calls.size();
   finding.where = fmt::format("capture {}, {}", capture.id, to_string(first.api));
   finding.message = fmt::format(
-      "{} {}{} ({} bytes) by thread {} ran at once while stream {} was being captured: the graph has no node for {}, "
+      "{} {}{} ({} bytes) by thread {} ran at once while {} was being captured: the graph has no node for {}, "
       "and no replay repeats {}",
-      calls.size(), to_string(first.api), one ? "" : " calls", bytes, capture.thread, capture.stream,
-      one ? "it" : "them", one ? "it" : "them");
+      calls.size(), to_string(first.api), one ? "" : " calls", bytes, capture.thread,
+      captured_stream(capture, "another stream"), one ? "it" : "them", one ? "it" : "them");
   std::vector<std::string> names = {to_string(first.api)};
   for (const ApiEvent* call : calls)
     if (const std::string& detail = recording.timeline.text(call->detail); !detail.empty()) names.push_back(detail);
   if (names.size() > 1)
     finding.evidence.push_back("made in " + list_names(std::vector<std::string>(names.begin() + 1, names.end())));
   add_empty_graph(finding, recording, capture);
-  finding.fix = fix_for(first, capture.stream);
+  finding.fix = fix_for(first, captured_stream(capture, "the capturing stream"));
   report.add(std::move(finding), names);
 }
 

@@ -18,15 +18,14 @@ void report_escaped(const Recording& recording, const CaptureWindow& capture, co
   finding.count = calls.size();
   finding.where = capture_place(capture, *calls.front());
   finding.message = fmt::format(
-      "{} call{} ({}) on the legacy stream ran at once while stream {} was being captured: the graph does not hold {}, "
+      "{} call{} ({}) on the legacy stream ran at once while {} was being captured: the graph does not hold {}, "
       "and no replay repeats {}",
-      calls.size(), one ? "" : "s", list_work(timeline, calls), capture.stream, one ? "it" : "them",
-      one ? "it" : "them");
+      calls.size(), one ? "" : "s", list_work(timeline, calls), captured_stream(capture, "another stream"),
+      one ? "it" : "them", one ? "it" : "them");
   add_empty_graph(finding, recording, capture);
   finding.fix = fmt::format(
-      "pass the capturing stream (stream {}) to the launch: a library must take the caller's current stream, not "
-      "stream 0",
-      capture.stream);
+      "pass the capturing stream ({}) to the launch: a library must take the caller's current stream, not stream 0",
+      captured_stream(capture, "it is not named in the trace"));
   report.add(std::move(finding), work_names(timeline, calls));
 }
 

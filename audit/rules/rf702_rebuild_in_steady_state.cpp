@@ -77,8 +77,9 @@ class Walk {
   }
 
   // What went before this is known to be followed by another.
+  // A profiler may not say which exec a call made, and then nothing can be said of its life.
   void instantiate(const ApiEvent& call) {
-    if (call.code != 0) return;
+    if (call.code != 0 || call.made == 0) return;
     if (gone_ > 0) {
       if (tally_.first_rebuild == nullptr) tally_.first_rebuild = &call;
       tally_.short_lived += gone_;

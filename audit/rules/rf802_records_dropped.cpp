@@ -30,8 +30,9 @@ void report_lost(const Recording& recording, Report& report) {
   std::vector<std::string> names;
   for (const ReadProblem& problem : timeline.problems) {
     names.push_back(problem.name);
-    finding.evidence.push_back(fmt::format("{}, {} time{}, first at byte {}: {}", problem.name, problem.count,
-                                           problem.count == 1 ? "" : "s", problem.first_offset, problem.sentence));
+    const std::string first = problem.first_offset == 0 ? "" : fmt::format(", first at byte {}", problem.first_offset);
+    finding.evidence.push_back(fmt::format("{}, {} time{}{}: {}", problem.name, problem.count,
+                                           problem.count == 1 ? "" : "s", first, problem.sentence));
   }
   finding.fix = "record again, and let the program end its recording";
   report.add(std::move(finding), names);

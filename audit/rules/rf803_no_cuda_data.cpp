@@ -9,7 +9,8 @@ void check_rf803(const SubjectView& view, Report& report) {
   if (view.subject().recordings.empty()) report.not_checked("RF803", "there was no input");
   for (const Recording& recording : view.subject().recordings) {
     const Timeline& timeline = recording.timeline;
-    if (!recording.graphs.empty() || !timeline.calls.empty() || !timeline.checks.empty()) continue;
+    if (!recording.graphs.empty() || !timeline.calls.empty() || !timeline.checks.empty() || !timeline.work.empty())
+      continue;
     Finding finding = new_finding("RF803", Certainty::proven);
     finding.where = recording.name;
     finding.message = "the input holds no CUDA call, no graph and no replay check: nothing was audited";

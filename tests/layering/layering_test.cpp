@@ -25,13 +25,15 @@ struct Layer {
 
 const std::vector<Layer> kLayers = {
     {"graphs", {}, {"fmt", "nlohmann"}},
-    {"traces", {"graphs"}, {"fmt", "nlohmann", "zlib.h"}},
+    {"traces", {"graphs"}, {"fmt", "nlohmann", "sqlite3.h", "zlib.h"}},
     {"kernels", {"graphs"}, {}},
     {"audit", {"traces", "graphs"}, {"fmt", "nlohmann"}},
     {"runtime", {"audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "openssl"}},
     {"cli", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "CLI", "zlib.h"}},
     {"bench", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann"}},
-    {"tests", {"cli", "runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "catch2", "zlib.h"}},
+    {"tests",
+     {"cli", "runtime", "audit", "traces", "kernels", "graphs"},
+     {"fmt", "nlohmann", "catch2", "sqlite3.h", "zlib.h"}},
 };
 
 // POSIX, and nothing else that has a header ending in .h.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -27,7 +28,9 @@ Arguments::Arguments(int argc, char** argv, std::string program, std::initialize
       throw Error(ErrorKind::usage, name, fmt::format("expected one of {}", fmt::join(known, ", ")), program_);
     if (i + 1 == argc) throw Error(ErrorKind::usage, name, "expected a value after it", program_);
     values_[name] = argv[i + 1];
-    if (name != "--out" && name != "--commit") command_ += fmt::format(" {} {}", name, argv[i + 1]);
+    // Of a file its name alone: where it lies is the machine's affair.
+    if (name != "--out" && name != "--commit")
+      command_ += fmt::format(" {} {}", name, std::filesystem::path(argv[i + 1]).filename().string());
   }
 }
 

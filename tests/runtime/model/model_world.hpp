@@ -76,9 +76,9 @@ class ModelWorld {
   /// From a graph of the shape; throws std::runtime_error with the violation where it is not admitted.
   bool replay = false;
   Pads pads = Pads::ones;
-  bool prepares = true;      ///< false: the model's prepare() is left out, for a control
+  bool prepares = true;       ///< false: the model's prepare() is left out, for a control
   std::vector<Graph> graphs;  ///< those captured, in order
-  bool counts_pads = false;  ///< true: pads are counted as real rows, for a control
+  bool counts_pads = false;   ///< true: pads are counted as real rows, for a control
 
   /// Bytes of all layers' pools.
   [[nodiscard]] std::vector<std::byte> pools();

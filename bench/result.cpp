@@ -1,5 +1,7 @@
 #include "bench/result.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 #include <fstream>
@@ -24,6 +26,13 @@ std::string line_of(const char* path, std::string_view word, std::string_view ma
 
 std::string cpu_name() {
   return line_of("/proc/cpuinfo", "model name", ": ");
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");  // pages: all of them, then the resident ones
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 std::string today() {

@@ -2,6 +2,7 @@
 // the date, and the file. It knows neither CUDA nor the runtime.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct Times {
 /// The rest of the first line of `path` that holds `word`, behind `mark`; `unknown` without one.
 [[nodiscard]] std::string line_of(const char* path, std::string_view word, std::string_view mark);
 [[nodiscard]] std::string cpu_name();
+/// Resident bytes of this process.
+[[nodiscard]] std::int64_t resident_bytes();
 /// `2026-11-29`, UTC.
 [[nodiscard]] std::string today();
 

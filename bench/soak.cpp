@@ -6,11 +6,9 @@
 //   bench_soak [--replays N] [--every N] [--steps A,B] [--engine-steps N]
 //              [--device cuda|host] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <numeric>
 #include <set>
@@ -51,14 +49,6 @@ std::size_t variant_count(std::int64_t every) {
   std::size_t count = kLeastVariants;
   while (std::gcd(count, static_cast<std::size_t>(every)) != 1) ++count;
   return count;
-}
-
-/// Resident bytes of this process: the second word of `/proc/self/statm`, in pages.
-std::int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 double us_since(std::chrono::steady_clock::time_point start) {

@@ -4,11 +4,9 @@
 #include "bench/soak_engine.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -70,14 +68,6 @@ ServingLimits model_limits() {
   limits.verify_requests = 16;
   limits.drafts = 3;
   return limits;
-}
-
-/// Resident bytes of this process: the second word of `/proc/self/statm`, in pages.
-std::int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 /// Of what arrives: the step rate times this many requests a step keeps the queue about full.

@@ -1,5 +1,4 @@
 // What an engine refuses before it serves: requests, shapes, models and limits.
-#include <functional>
 #include <limits>
 
 #include "runtime/host/host_driver.hpp"
@@ -7,29 +6,6 @@
 
 using namespace refrain;
 using namespace refrain::test;
-
-namespace {
-
-Request greedy(std::vector<std::int32_t> prompt, std::int32_t max_tokens) {
-  Request request;
-  request.prompt = std::move(prompt);
-  request.max_tokens = max_tokens;
-  return request;
-}
-
-std::string refusal_text(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::refused);
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    return error.what();
-  }
-  FAIL("it was not refused");
-  return "";
-}
-
-}  // namespace
 
 TEST_CASE("engine: requests that can never be served are refused with the reason and counted") {
   HostDriver host;

@@ -8,29 +8,6 @@
 using namespace refrain;
 using namespace refrain::test;
 
-namespace {
-
-Request greedy(std::vector<std::int32_t> prompt, std::int32_t max_tokens) {
-  Request request;
-  request.prompt = std::move(prompt);
-  request.max_tokens = max_tokens;
-  return request;
-}
-
-std::string refusal_text(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::refused);
-    CHECK(std::string(error.what()).find('\n') == std::string::npos);
-    return error.what();
-  }
-  FAIL("it was not refused");
-  return "";
-}
-
-}  // namespace
-
 TEST_CASE("engine: a warm-up captures every bucket of every phase and no step is eager after it") {
   HostDriver host;
   EngineWorld w(host);

@@ -1,6 +1,7 @@
 // An engine over the toy model, with all that it stands on.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -91,6 +92,26 @@ struct EngineWorld {
   std::map<std::uint64_t, Request> requests;
   std::vector<std::pair<std::string, std::string>> fallbacks;
 };
+
+[[nodiscard]] inline Request greedy(std::vector<std::int32_t> prompt, std::int32_t max_tokens) {
+  Request request;
+  request.prompt = std::move(prompt);
+  request.max_tokens = max_tokens;
+  return request;
+}
+
+/// What the action is refused with: one line.
+[[nodiscard]] inline std::string refusal_text(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::refused);
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    return error.what();
+  }
+  FAIL("it was not refused");
+  return "";
+}
 
 /// Fits small_limits().
 [[nodiscard]] inline Request random_request(std::mt19937_64& random) {

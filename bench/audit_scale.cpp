@@ -1,14 +1,23 @@
 // How long an audit takes as graphs grow: chains of kernels with contracts, the
 // shape of a decode step. Every node reads what the one before it wrote, needs and
-// gives facts, and each layer zeroes and uses a scratch. Writes refrain.bench/1.
-//   bench_audit_scale [--nodes 3000,30000,300000] [--runs 7] [--out FILE] [--commit HASH]
-// The commit also comes from REFRAIN_COMMIT.
+// gives facts, and each layer zeroes and uses a scratch. Then the program itself over
+// the same graphs as files, and over a thousand of them by one command, with its peak
+// memory. Writes refrain.bench/1.
+//   bench_audit_scale [--nodes 3000,30000,300000] [--runs 7] [--batch 1000] [--program FILE] [--out FILE] [--commit
+//   HASH]
+// The commit also comes from REFRAIN_COMMIT; the program is the `refrain` that was built beside this one.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,19 +28,48 @@
 #include "audit/audit.hpp"
 #include "bench/result.hpp"
 #include "graphs/error.hpp"
+#include "graphs/readers.hpp"
 
 namespace refrain {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::uint64_t kHiddenBytes = 1 << 16, kCounterBytes = 96, kMinRuns = 5;
 constexpr NodeId kLayerNodes = 4;  // zero, attend, merge, project
 
 enum : BufferId { kPing, kPong, kCounters, kPartials, kBuffers };
 
+constexpr NodeId kBatchNodes = 3000;
+
 struct Options {
   std::vector<NodeId> nodes = {3000, 30000, 300000};
-  std::uint64_t runs = 7;
-  std::string out, commit, command;
+  std::uint64_t runs = 7, batch = 1000;
+  std::string program, out, commit, command;
+};
+
+/// A folder of this process's own that goes with it.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / fmt::format("refrain-audit-scale-{}", ::getpid())) {
+    fs::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    const fs::path file = path_ / name;
+    if (!(std::ofstream(file, std::ios::binary) << text << std::flush))
+      throw Error(ErrorKind::input, "write", "the file can't be written", file.string());
+    return file.string();
+  }
+
+ private:
+  fs::path path_;
 };
 
 NodeAccess touch(BufferId buffer, std::uint64_t bytes, Mode mode, Role role) {
@@ -115,20 +153,82 @@ double audit_ms(const Subject& subject) {
   return taken.count();
 }
 
-nlohmann::ordered_json measure(NodeId nodes, std::uint64_t runs) {
+struct Command {
+  double ms = 0;
+  std::uint64_t peak_bytes = 0;
+};
+
+/// Runs `refrain audit` to its end, its output thrown away.
+Command audit_command(const std::string& program, const std::vector<std::string>& files, std::uint64_t jobs) {
+  std::vector<std::string> words = {program, "audit", "--jobs", std::to_string(jobs)};
+  words.insert(words.end(), files.begin(), files.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) ::dup2(nowhere, STDOUT_FILENO);
+    ::execv(program.c_str(), arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  if (child < 0 || ::wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw Error(ErrorKind::input, "refrain audit", "expected exit code 0 of clean graphs", program);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  return {taken.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+}
+
+nlohmann::ordered_json measure(NodeId nodes, const Options& options, const Folder& folder) {
   const Subject subject{{{"chain", {chain(nodes)}, {}, false}}};
   std::vector<double> times;
-  for (std::uint64_t run = 0; run < runs; ++run) times.push_back(audit_ms(subject));
+  for (std::uint64_t run = 0; run < options.runs; ++run) times.push_back(audit_ms(subject));
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
+  const std::string text = write_graph_json(subject.recordings[0].graphs[0]);
+  const Command command = audit_command(options.program, {folder.write(fmt::format("chain-{}.json", nodes), text)}, 1);
   return {{"case", fmt::format("chain-{}", nodes)},
           {"nodes", nodes},
-          {"runs", runs},
+          {"runs", options.runs},
           {"audit_ms", median},
           {"audit_ms_min", times.front()},
           {"audit_ms_max", times.back()},
           {"ns_per_node", median * 1e6 / nodes},
-          {"limited_by", "one core: allocations and cache misses of the sweeps over nodes and accesses"}};
+          {"file_bytes", text.size()},
+          {"command_ms", command.ms},
+          {"peak_bytes", command.peak_bytes},
+          {"peak_bytes_per_node", static_cast<double>(command.peak_bytes) / nodes},
+          {"limited_by",
+           "one core: allocations and cache misses of the sweeps over nodes and accesses; the command: parsing JSON"}};
+}
+
+nlohmann::ordered_json measure_batch(const Options& options, const Folder& folder) {
+  const std::string text = write_graph_json(chain(kBatchNodes));
+  std::vector<std::string> files;
+  for (std::uint64_t i = 0; i < options.batch; ++i)
+    files.push_back(folder.write(fmt::format("graph-{}.json", i), text));
+  const std::uint64_t cores = std::thread::hardware_concurrency();
+  const Command one = audit_command(options.program, files, 1);
+  const Command all = audit_command(options.program, files, cores);
+  return {{"case", fmt::format("batch-{}x{}", options.batch, kBatchNodes)},
+          {"nodes", options.batch * kBatchNodes},
+          {"jobs", cores},
+          {"command_ms", all.ms},
+          {"command_one_job_ms", one.ms},
+          {"speedup_over_one_job_ratio", one.ms / all.ms},
+          {"graphs_per_s", static_cast<double>(options.batch) * 1e3 / all.ms},
+          {"peak_bytes", all.peak_bytes},
+          {"limited_by", "all cores, parsing JSON: text in the page cache is read, parsed and judged graph by graph"}};
+}
+
+std::string program_beside() {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& place : {here / "refrain", here.parent_path() / "cli" / "refrain"})
+    if (fs::exists(place)) return place.string();
+  throw Error(ErrorKind::usage, "--program", "expected it: no refrain was built beside this benchmark",
+              "bench_audit_scale");
 }
 
 std::uint64_t number(std::string_view text, const std::string& option, std::uint64_t least) {
@@ -158,24 +258,33 @@ Options parse(int argc, char** argv) {
     const std::string option = argv[i];
     if (i + 1 == argc) throw Error(ErrorKind::usage, option, "expected a value after it", "bench_audit_scale");
     const std::string value = argv[i + 1];
-    if (option != "--out" && option != "--commit") options.command += " " + option + " " + value;
+    if (option != "--out" && option != "--commit" && option != "--program")
+      options.command.append(" ").append(option).append(" ").append(value);
     if (option == "--nodes")
       options.nodes = numbers(value, option);
     else if (option == "--runs")
       options.runs = number(value, option, kMinRuns);
+    else if (option == "--batch")
+      options.batch = number(value, option, 1);
+    else if (option == "--program")
+      options.program = value;
     else if (option == "--out")
       options.out = value;
     else if (option == "--commit")
       options.commit = value;
     else
-      throw Error(ErrorKind::usage, option, "expected --nodes, --runs, --out or --commit", "bench_audit_scale");
+      throw Error(ErrorKind::usage, option, "expected --nodes, --runs, --batch, --program, --out or --commit",
+                  "bench_audit_scale");
   }
+  if (options.program.empty()) options.program = program_beside();
   return options;
 }
 
 void run(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const NodeId nodes : options.nodes) rows.push_back(measure(nodes, options.runs));
+  const Folder folder;
+  for (const NodeId nodes : options.nodes) rows.push_back(measure(nodes, options, folder));
+  rows.push_back(measure_batch(options, folder));
   const nlohmann::ordered_json json = {
       {"schema", "refrain.bench/1"},
       {"topic", "audit-scale"},

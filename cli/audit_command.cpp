@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -10,17 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "audit/audit.hpp"
 #include "audit/baseline.hpp"
-#include "audit/contracts/apply.hpp"
+#include "audit/batch.hpp"
 #include "audit/reports/formats.hpp"
 #include "audit/suppressions.hpp"
 #include "cli/audit_flags.hpp"
 #include "cli/command.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/save_text.hpp"
 #include "graphs/error.hpp"
 #include "runtime/scales/json_text.hpp"
-#include "traces/readers.hpp"
 
 namespace refrain {
 namespace {
@@ -42,6 +42,12 @@ std::vector<Wanted> wanted_reports(const AuditFlags& flags) {
   }
   if (!flags.write_baseline.empty()) wanted.push_back({find_report_format("json"), flags.write_baseline});
   return wanted;
+}
+
+Keep kept_by(const std::vector<Wanted>& wanted) {
+  Keep keep = Keep::none;
+  for (const Wanted& report : wanted) keep = std::max(keep, report.format->keep);
+  return keep;
 }
 
 void check_rules(const Threshold& threshold) {
@@ -80,19 +86,14 @@ int run(const AuditFlags& flags) {
   std::vector<ContractFile> contracts;
   for (const std::string& file : flags.contracts) contracts.push_back(load_contracts(file));
 
-  std::vector<Recording> recordings;
-  for (const std::string& file : flags.files) recordings.push_back(load_recording(file));
-  const ContractCoverage coverage = apply_contracts(recordings, contracts);
-  std::vector<Subject> subjects;
-  Report report;
-  for (Recording& recording : recordings) {
-    subjects.push_back({{std::move(recording)}});
-    report.merge(audit(subjects.back()));
-  }
+  const bool covers = !contracts.empty() || flags.explain;
+  ProgressLine line;
+  Batch batch = audit_files(flags.files, {flags.jobs, covers, contracts, kept_by(wanted), line.progress()});
+  Report& report = batch.report;
   apply_suppressions(report, suppressions, today(), flags.suppress);
   if (baseline) baseline->apply(report);
-  ReportSource source{report, subjects, flags.threshold, REFRAIN_VERSION};
-  if (!contracts.empty() || flags.explain) source.coverage = &coverage;
+  ReportSource source{report, batch.subjects, flags.threshold, REFRAIN_VERSION};
+  if (covers) source.coverage = &batch.coverage;
   source.explain = flags.explain;
   write_reports(wanted, source);
   return report.exit_code(flags.threshold);

@@ -31,6 +31,8 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
   app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));
   app.add_option("--output", flags.output, "write the report to this file, whole or not at all");
   app.add_option("--report", flags.reports, "FORMAT=FILE: one more report, e.g. sarif=audit.sarif; may be repeated");
+  app.add_option("--jobs", flags.jobs, "inputs read and audited at a time; one a core unless said")
+      ->check(CLI::PositiveNumber);
   app.add_option("--contracts", flags.contracts,
                  "refrain.contracts/1: what kernels of others do with their parameters; may be given again")
       ->allow_extra_args(false);

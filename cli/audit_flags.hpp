@@ -13,6 +13,7 @@ namespace refrain {
 struct AuditFlags {
   std::vector<std::string> files, contracts;
   bool explain = false;
+  std::size_t jobs = 0;  ///< 0 = one a core
   Threshold threshold;
   std::string format = "text", output;  ///< output: a file; empty = standard output
   std::vector<std::string> reports;     ///< `sarif=FILE`

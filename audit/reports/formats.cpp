@@ -19,13 +19,13 @@ std::string json_of(const ReportSource& source) {
 }
 
 constexpr ReportFormat kFormats[] = {
-    {"text", "for a terminal or a log", text_of},
-    {"json", "refrain.audit/1, also what --baseline reads", json_of},
-    {"sarif", "SARIF 2.1.0, for code scanning", report_sarif},
-    {"junit", "JUnit XML: a test case a rule and input", report_junit},
-    {"github", "annotations of GitHub Actions", report_github},
-    {"markdown", "for a job's summary page", report_markdown},
-    {"html", "one page with the graph drawn", report_html},
+    {"text", "for a terminal or a log", Keep::none, text_of},
+    {"json", "refrain.audit/1, also what --baseline reads", Keep::none, json_of},
+    {"sarif", "SARIF 2.1.0, for code scanning", Keep::with_findings, report_sarif},
+    {"junit", "JUnit XML: a test case a rule and input", Keep::none, report_junit},
+    {"github", "annotations of GitHub Actions", Keep::with_findings, report_github},
+    {"markdown", "for a job's summary page", Keep::none, report_markdown},
+    {"html", "one page with the graph drawn", Keep::all, report_html},
 };
 
 }  // namespace

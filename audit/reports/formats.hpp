@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "audit/batch.hpp"
 #include "audit/contracts/apply.hpp"
 #include "audit/report.hpp"
 #include "audit/subject.hpp"
@@ -15,7 +16,7 @@ namespace refrain {
 
 struct ReportSource {
   const Report& report;
-  std::span<const Subject> subjects;  ///< what was audited: names and places of nodes, and the graphs to draw
+  std::span<const Subject> subjects;  ///< what was audited, as far as the format asks for it to be kept
   Threshold threshold;
   std::string version;                         ///< of the program
   bool colour = false;                         ///< text for a terminal
@@ -29,6 +30,7 @@ inline constexpr std::size_t kMostListed = 100;
 struct ReportFormat {
   const char* name;
   const char* description;
+  Keep keep;  ///< the subjects that it must be given: it names or draws their nodes
   std::string (*write)(const ReportSource& source);
 };
 

@@ -38,8 +38,7 @@ OBJECTS = {
     "physical": (set(), {"artifactLocation": "artifactLocation", "region": "region"}),
     "region": (set(), {"startLine": COUNT}),
     "logical": (set(), {"name": TEXT, "fullyQualifiedName": TEXT, "kind": TEXT}),
-    "suppression": ({"kind"}, {"kind": {"inSource", "external"}, "status": {"accepted", "underReview", "rejected"},
-                               "justification": TEXT}),
+    "suppression": ({"kind"}, {"kind": {"inSource", "external"}, "justification": TEXT}),
 }
 
 URI = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*\Z")

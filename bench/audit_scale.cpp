@@ -8,7 +8,6 @@
 // The commit also comes from REFRAIN_COMMIT; the program is the `refrain` that was built beside this one.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +157,15 @@ struct Command {
   std::uint64_t peak_bytes = 0;
 };
 
+/// The most memory that a process had resident so far; 0 once it is gone, or is not yet the program.
+std::uint64_t peak_bytes_of(pid_t process) {
+  std::error_code ignored;
+  const fs::path folder = fs::path("/proc") / std::to_string(process);
+  if (fs::read_symlink(folder / "exe", ignored) == fs::read_symlink("/proc/self/exe", ignored)) return 0;
+  const std::string line = bench::line_of((folder / "status").c_str(), "VmHWM", ":");
+  return std::strtoull(line.c_str(), nullptr, 10) * 1024;
+}
+
 /// Runs `refrain audit` to its end, its output thrown away.
 Command audit_command(const std::string& program, const std::vector<std::string>& files, std::uint64_t jobs) {
   std::vector<std::string> words = {program, "audit", "--jobs", std::to_string(jobs)};
@@ -173,12 +181,19 @@ Command audit_command(const std::string& program, const std::vector<std::string>
     ::execv(program.c_str(), arguments.data());
     ::_exit(127);
   }
+  // Not rusage: its peak counts what this process held at the fork. VmHWM starts anew with the program.
+  Command command;
   int status = 0;
-  rusage usage{};
-  if (child < 0 || ::wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  pid_t ended = 0;
+  while (child > 0 && (ended = ::waitpid(child, &status, WNOHANG)) == 0) {
+    command.peak_bytes = std::max(command.peak_bytes, peak_bytes_of(child));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (child < 0 || ended != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw Error(ErrorKind::input, "refrain audit", "expected exit code 0 of clean graphs", program);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  return {taken.count(), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  command.ms = taken.count();
+  return command;
 }
 
 nlohmann::ordered_json measure(NodeId nodes, const Options& options, const Folder& folder) {

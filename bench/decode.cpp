@@ -3,16 +3,17 @@
 // programmatic edges (`time_us`) and with full ones (`full_edges_us`). One
 // graph holds the chain over several pools in turn, more than four times the L2
 // together, so every read comes from memory. Writes refrain.bench/1.
-//   bench_decode [--quick] [--out FILE] [--commit HASH]
+//   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <numeric>
 #include <random>
 
+#include "bench/decode_cases.hpp"
+#include "bench/decode_error.hpp"
 #include "bench/gpu_bench.hpp"
 #include "graphs/error.hpp"
 #include "kernels/merge_partials.hpp"
@@ -23,62 +24,7 @@ namespace refrain::bench {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30, kLargest = 100 * kGiB;
-constexpr std::int64_t kRotated = 256'000'000;  ///< bytes read before a pool comes again: over 4 x 60 MB of L2
-constexpr std::int32_t kMostPools = 128, kFewestChains = 4, kMultiprocessors = 132;
-
-struct Case {
-  std::int32_t batch = 0, context = 0, heads = 0, kv_heads = 0, dim = 0, page_size = 0;
-  Dtype dtype = Dtype::fp16;
-  bool sparse = false;
-
-  [[nodiscard]] std::string name() const {
-    const std::string kind = sparse ? fmt::format("qsa{}", kSelectedWidth) : fmt::format("ctx{}", context);
-    return fmt::format("{}-gqa{}/{}-d{}-page{}-b{}-{}", to_string(dtype), heads, kv_heads, dim, page_size, batch, kind);
-  }
-  [[nodiscard]] std::int64_t pages_per_request() const { return (context + page_size - 1) / page_size; }
-  [[nodiscard]] std::int64_t pages() const { return 1 + batch * pages_per_request(); }
-  [[nodiscard]] std::int64_t token_bytes() const {
-    return 2 * std::int64_t{kv_heads} * dim * static_cast<std::int64_t>(dtype_bytes(dtype));
-  }
-  [[nodiscard]] std::int64_t pool_bytes() const { return pages() * page_size * token_bytes(); }
-  [[nodiscard]] std::int64_t tokens() const { return sparse ? kSelectedWidth : context; }
-  [[nodiscard]] std::int64_t kv_bytes() const { return batch * tokens() * token_bytes(); }
-  /// How many pools in turn make every read come from memory.
-  [[nodiscard]] std::int32_t pools() const {
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>((kRotated + kv_bytes() - 1) / kv_bytes(), 1, kMostPools));
-  }
-};
-
-/// Tokens a split. The kernel's blocks run two a multiprocessor, and each costs about what 128 tokens cost to fill and
-/// drain: of the split counts that fill up to four waves, the one whose waves of such blocks take least.
-std::int32_t partition_tokens_of(const Case& c) {
-  constexpr std::int64_t kAtOnce = 2 * kMultiprocessors, kFillTokens = 128;
-  const std::int64_t units = std::int64_t{c.batch} * c.kv_heads;
-  std::int64_t best = 0, best_cost = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t splits = 1; splits == 1 || units * splits <= 4 * kAtOnce; ++splits) {
-    const std::int64_t tokens = ((c.tokens() + splits - 1) / splits + 63) / 64 * 64;
-    const std::int64_t cost = (units * splits + kAtOnce - 1) / kAtOnce * (tokens + kFillTokens);
-    if (cost < best_cost) best = tokens, best_cost = cost;
-    if (tokens <= 64) break;
-  }
-  return static_cast<std::int32_t>(best);
-}
-
-std::vector<Case> dense_cases(Dtype dtype, bool quick) {
-  std::vector<Case> cases;
-  for (const std::int32_t batch : {1, 8, 32, 64})
-    for (const std::int32_t context : {1024, 4096, 32768, 131072})
-      for (const std::int32_t heads : {32, 64})
-        for (const std::int32_t page : {16, 64})
-          if (!quick || (page == 16 && context <= 32768 && batch != 8))
-            cases.push_back({batch, context, heads, 8, 128, page, dtype, false});
-  return cases;
-}
-
-std::vector<Case> sparse_cases(Dtype dtype) {
-  // Context 8,195: 2,048 visible blocks of which 512 are selected, and a tail of 3 tokens.
-  return {{16, 8195, 6, 1, 256, 32, dtype, true}, {64, 8195, 6, 1, 256, 32, dtype, true}};
-}
+constexpr int kFewestChains = 4;
 
 /// The chain's Args over one pool; the arrays are the case's, shared by all its pools.
 struct Chain {
@@ -100,7 +46,7 @@ struct Chain {
   void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
 };
 
-std::vector<std::int32_t> shuffled_pages(const Case& c, std::mt19937& rng) {
+std::vector<std::int32_t> shuffled_pages(const DecodeCase& c, std::mt19937& rng) {
   std::vector<std::int32_t> pages(static_cast<std::size_t>(c.pages() - 1));
   std::iota(pages.begin(), pages.end(), 1);
   std::shuffle(pages.begin(), pages.end(), rng);
@@ -108,7 +54,7 @@ std::vector<std::int32_t> shuffled_pages(const Case& c, std::mt19937& rng) {
 }
 
 /// 512 of the visible blocks at random, then the tail, for every row.
-std::vector<std::int32_t> random_selection(const Case& c, std::mt19937& rng) {
+std::vector<std::int32_t> random_selection(const DecodeCase& c, std::mt19937& rng) {
   std::vector<std::int32_t> blocks(static_cast<std::size_t>(c.context / kMicroblockTokens)), out;
   std::iota(blocks.begin(), blocks.end(), 0);
   for (std::int32_t row = 0; row < c.batch; ++row) {
@@ -120,7 +66,7 @@ std::vector<std::int32_t> random_selection(const Case& c, std::mt19937& rng) {
   return out;
 }
 
-BatchView make_batch(const Case& c, DeviceArrays& arrays, std::mt19937& rng) {
+BatchView make_batch(const DecodeCase& c, DeviceArrays& arrays, std::mt19937& rng) {
   std::vector<std::int32_t> requests(static_cast<std::size_t>(c.batch));
   std::iota(requests.begin(), requests.end(), 0);
   return {.rows = arrays.put(std::vector<std::int32_t>{c.batch}),
@@ -133,7 +79,7 @@ BatchView make_batch(const Case& c, DeviceArrays& arrays, std::mt19937& rng) {
           .pages_per_request = static_cast<std::int32_t>(c.pages_per_request())};
 }
 
-Chain make_chain(const Case& c, const Stream& stream, DeviceArrays& arrays) {
+Chain make_chain(const DecodeCase& c, const Stream& stream, DeviceArrays& arrays) {
   std::mt19937 rng(1);
   const std::int32_t tokens = partition_tokens_of(c);
   const auto partitions = static_cast<std::int32_t>((c.tokens() + tokens - 1) / tokens);
@@ -197,7 +143,7 @@ Chain make_chain(const Case& c, const Stream& stream, DeviceArrays& arrays) {
 }
 
 /// A time of wrong numbers is worth nothing: every LSE is finite, and was not before.
-void require_result(const Case& c, const Chain& chain) {
+void require_result(const DecodeCase& c, const Chain& chain) {
   std::vector<float> lse(static_cast<std::size_t>(c.batch) * static_cast<std::size_t>(c.heads));
   check(cudaMemcpy(lse.data(), chain.merge.lse, lse.size() * 4, cudaMemcpyDeviceToHost), "cudaMemcpy");
   for (const float value : lse)
@@ -222,7 +168,7 @@ std::string limited_by(double floor_us, double decode_us, double time_us) {
       alone, fraction);
 }
 
-nlohmann::ordered_json measure(const Case& c, const Stream& stream, const DeviceBuffer& arena, double read_gbps) {
+nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const DeviceBuffer& arena, double read_gbps) {
   DeviceArrays arrays;
   const Chain first = make_chain(c, stream, arrays);
   const auto pools =
@@ -249,23 +195,28 @@ nlohmann::ordered_json measure(const Case& c, const Stream& stream, const Device
   const int replays = c.kv_bytes() > kGiB ? 7 : 15;
   const Times times = time_replays(stream, whole, chains, replays);
   require_result(c, first);
+  Chain last = first;  // the graph's last chain wrote the output
+  last.move_to(arena.data() + (chains - 1) % pools * c.pool_bytes());
+  const double error = c.sparse ? 0 : last_row_error(last.decode, last.merge, c.context);
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
   const double full_edges_us = time_replays(stream, full_edges, chains, replays).median_us;
   const double bytes = static_cast<double>(c.kv_bytes()), gbps = bytes / times.median_us * 1e-3;
-  return {{"case", c.name()},
-          {"time_us", times.median_us},
-          {"time_us_min", times.min_us},
-          {"time_us_max", times.max_us},
-          {"full_edges_us", full_edges_us},
-          {"pdl_gain_us", full_edges_us - times.median_us},
-          {"decode_kernel_us", decode_us},
-          {"kv_bytes", c.kv_bytes()},
-          {"read_gbps", gbps},
-          {"fraction_of_read_bandwidth_ratio", gbps / read_gbps},
-          {"partitions", first.decode.partitions},
-          {"partition_tokens", first.decode.partition_tokens},
-          {"pools", pools},
-          {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
+  nlohmann::ordered_json row = {{"case", c.name()},
+                                {"time_us", times.median_us},
+                                {"time_us_min", times.min_us},
+                                {"time_us_max", times.max_us},
+                                {"full_edges_us", full_edges_us},
+                                {"pdl_gain_us", full_edges_us - times.median_us},
+                                {"decode_kernel_us", decode_us},
+                                {"kv_bytes", c.kv_bytes()},
+                                {"read_gbps", gbps},
+                                {"fraction_of_read_bandwidth_ratio", gbps / read_gbps},
+                                {"partitions", first.decode.partitions},
+                                {"partition_tokens", first.decode.partition_tokens},
+                                {"pools", pools},
+                                {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
+  if (!c.sparse) row["max_abs_error"] = error;
+  return row;
 }
 
 void run(const Options& options) {
@@ -275,17 +226,18 @@ void run(const Options& options) {
   std::size_t free_bytes = 0, total_bytes = 0;
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "cudaMemGetInfo");
   const std::int64_t room = std::min<std::int64_t>(kLargest, static_cast<std::int64_t>(free_bytes) - 4 * kGiB);
-  std::vector<Case> all;
-  for (const Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::e4m3}) {
-    for (const Case& c : dense_cases(dtype, options.quick)) all.push_back(c);
-    for (const Case& c : sparse_cases(dtype)) all.push_back(c);
-  }
+  std::vector<DecodeCase> all;
+  for (const Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::e4m3})
+    for (const DecodeCase& c : decode_cases(dtype, options.quick)) all.push_back(c);
+  std::erase_if(all, [&](const DecodeCase& c) { return !options.wants(c.name()); });
+  if (all.empty())
+    throw Error(ErrorKind::usage, "--cases", "expected names of cases, as its results give them", "bench_decode");
   std::int64_t largest = 0;
-  for (const Case& c : all)
+  for (const DecodeCase& c : all)
     if (c.pool_bytes() <= room) largest = std::max(largest, c.pools() * c.pool_bytes());
   const DeviceBuffer arena(static_cast<std::size_t>(std::min(largest, room) / 16 * 16));
   Dtype filled = Dtype::unknown;
-  for (const Case& c : all) {
+  for (const DecodeCase& c : all) {
     if (c.pool_bytes() > static_cast<std::int64_t>(arena.bytes())) {
       json["skipped"].push_back({{"case", c.name()}, {"pool_bytes", c.pool_bytes()}, {"room_bytes", room}});
       continue;

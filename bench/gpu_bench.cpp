@@ -53,6 +53,16 @@ nlohmann::ordered_json machine() {
           {"cores", std::thread::hardware_concurrency()}};
 }
 
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
 Options parse(int argc, char** argv, const std::string& program) {
   Options options;
   if (const char* commit = std::getenv("REFRAIN_COMMIT")) options.commit = commit;
@@ -62,10 +72,13 @@ Options parse(int argc, char** argv, const std::string& program) {
     if (option == "--quick") {
       options.quick = true;
       options.command += " --quick";
-    } else if (option != "--out" && option != "--commit") {
-      throw Error(ErrorKind::usage, option, "expected --quick, --out or --commit", program);
+    } else if (option != "--out" && option != "--commit" && option != "--cases") {
+      throw Error(ErrorKind::usage, option, "expected --quick, --cases, --out or --commit", program);
     } else if (++i == argc) {
       throw Error(ErrorKind::usage, option, "expected a value after it", program);
+    } else if (option == "--cases") {
+      options.command.append(" --cases ").append(argv[i]);
+      options.cases = names_in(argv[i]);
     } else {
       (option == "--out" ? options.out : options.commit) = argv[i];
     }
@@ -159,6 +172,10 @@ double measure_read_gbps(const Stream& stream) {
     best = std::max(best, static_cast<double>(kReadBytes) / time_replays(stream, graph, 1, kReadRuns).median_us * 1e-3);
   }
   return best;
+}
+
+bool Options::wants(const std::string& name) const {
+  return cases.empty() || std::find(cases.begin(), cases.end(), name) != cases.end();
 }
 
 nlohmann::ordered_json frame(const std::string& topic, const Options& options, double read_gbps) {

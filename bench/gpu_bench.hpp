@@ -92,15 +92,18 @@ void fill_random(const Stream& stream, void* data, Dtype dtype, std::int64_t cou
 
 struct Options {
   bool quick = false;
+  std::vector<std::string> cases;  ///< by name; empty = all
   std::string out, commit, command;
+
+  [[nodiscard]] bool wants(const std::string& name) const;
 };
 /// The frame of a result: schema, topic, machine, commit, command, date, ceilings; rows are the caller's.
 [[nodiscard]] nlohmann::ordered_json frame(const std::string& topic, const Options& options, double read_gbps);
 /// To options.out, or to standard output.
 void write(const nlohmann::ordered_json& json, const Options& options);
 
-/// What a bench's main returns: of `run` with the options --quick, --out FILE and --commit HASH (which also comes from
-/// REFRAIN_COMMIT) 0; 77, after saying so, without a device; 2 and one line for an Error.
+/// What a bench's main returns: of `run` with the options --quick, --cases A,B, --out FILE and --commit HASH (which
+/// also comes from REFRAIN_COMMIT) 0; 77, after saying so, without a device; 2 and one line for an Error.
 [[nodiscard]] int main_of(int argc, char** argv, const std::string& program, void (*run)(const Options&));
 
 }  // namespace refrain::bench

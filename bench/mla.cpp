@@ -3,7 +3,7 @@
 // pools in turn, more than four times the L2 together, so that every record comes
 // from memory; the prefill's records fit the L2 and are gathered from it. Writes
 // refrain.bench/1.
-//   bench_mla [--quick] [--out FILE] [--commit HASH]
+//   bench_mla [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -246,6 +246,7 @@ void run(const Options& options) {
   const double read_gbps = measure_read_gbps(stream);
   nlohmann::ordered_json json = frame("mla", options, read_gbps);
   for (const Case& c : cases(options.quick)) {
+    if (!options.wants(c.name())) continue;
     json["rows"].push_back(measure(c, stream, read_gbps));
     const auto& row = json["rows"].back();
     std::cerr << fmt::format("{:44} {:9.2f} us ({:.2f} attend), floor {:8.2f} us, {:7.0f} GB/s, {:6.1f} TFLOP/s\n",

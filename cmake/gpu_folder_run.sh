@@ -11,6 +11,7 @@ usage() {
   cat <<'TEXT'
 run.sh test           the tests that need a GPU
 run.sh bench [TOPIC]  every benchmark, or one (soak, launch, grouped, ...), into ./results
+run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every"
 run.sh sanitize       compute-sanitizer over the tests, tool by tool, into ./results/sanitizer.log; a few minutes
 run.sh demo           one step, broken on purpose and then as it should be
 TEXT
@@ -33,6 +34,10 @@ run_tests() {
 run_bench() {
   local program name topic status failed=0 found=0
   mkdir -p results
+  if [ "${1:-}" = peers ]; then
+    python3 "$here/peers/attention.py" --bench "$here/bin" --out results/peers.json
+    return
+  fi
   for program in "$here"/bin/bench_*; do
     name=$(basename "$program")
     topic=${name#bench_}

@@ -1,0 +1,51 @@
+#include "bench/decode_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace refrain::bench {
+namespace {
+
+constexpr std::int64_t kRotated = 256'000'000;  ///< bytes read before a pool comes again: over 4 x 60 MB of L2
+constexpr std::int32_t kMostPools = 128, kMultiprocessors = 132;
+
+}  // namespace
+
+std::string DecodeCase::name() const {
+  const std::string kind = sparse ? fmt::format("qsa{}", kSelectedWidth) : fmt::format("ctx{}", context);
+  return fmt::format("{}-gqa{}/{}-d{}-page{}-b{}-{}", to_string(dtype), heads, kv_heads, dim, page_size, batch, kind);
+}
+
+std::int32_t DecodeCase::pools() const {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>((kRotated + kv_bytes() - 1) / kv_bytes(), 1, kMostPools));
+}
+
+std::int32_t partition_tokens_of(const DecodeCase& c) {
+  constexpr std::int64_t kAtOnce = 2 * kMultiprocessors, kFillTokens = 128;
+  const std::int64_t units = std::int64_t{c.batch} * c.kv_heads;
+  std::int64_t best = 0, best_cost = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t splits = 1; splits == 1 || units * splits <= 4 * kAtOnce; ++splits) {
+    const std::int64_t tokens = ((c.tokens() + splits - 1) / splits + 63) / 64 * 64;
+    const std::int64_t cost = (units * splits + kAtOnce - 1) / kAtOnce * (tokens + kFillTokens);
+    if (cost < best_cost) best = tokens, best_cost = cost;
+    if (tokens <= 64) break;
+  }
+  return static_cast<std::int32_t>(best);
+}
+
+std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick) {
+  std::vector<DecodeCase> cases;
+  for (const std::int32_t batch : {1, 8, 16, 32, 64})
+    for (const std::int32_t context : {1024, 4096, 8192, 32768, 131072})
+      for (const std::int32_t heads : {32, 64})
+        for (const std::int32_t page : {16, 64})
+          if (!quick || (page == 16 && context <= 32768 && batch != 8))
+            cases.push_back({batch, context, heads, 8, 128, page, dtype, false});
+  // Context 8,195: 2,048 visible blocks of which 512 are selected, and a tail of 3 tokens.
+  for (const std::int32_t batch : {16, 64}) cases.push_back({batch, 8195, 6, 1, 256, 32, dtype, true});
+  return cases;
+}
+
+}  // namespace refrain::bench

@@ -1,0 +1,287 @@
+"""Decode and sparse MLA beside their peers on one GPU, case by case in one run.
+
+For each case our benchmark runs as a process of its own, then FlashInfer and PyTorch's cuDNN attention here, over caches of
+the same shape, filled with the same distribution. Every time is that of a replayed CUDA graph over cold caches (a case
+reads more than four times the L2, or goes over several caches in turn), the median of its replays; every error is the largest
+difference from an fp64 attention over the same cache, in the heads of KV head 0 of the last row. A peer that cannot run a
+case says why in `failed`. Writes refrain.bench/1, topic `peers`.
+
+  attention.py --bench DIR --out FILE [--quick]
+
+DIR holds bench_decode and bench_mla. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
+to write to (FLASHINFER_WORKSPACE_BASE).
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+CALLS, REPLAYS = 4, 11
+PAGE, DIM, KV_HEADS = 16, 128, 8
+DTYPES = {"bf16": torch.bfloat16, "e4m3": torch.float8_e4m3fn}
+
+
+def decode_cases(quick):
+    shapes = [(batch, context) for batch in (16, 32, 64) for context in (8192, 32768)]
+    shapes += [(1, 131072), (16, 131072)]
+    for dtype in DTYPES:
+        for heads in (32, 64):
+            for batch, context in shapes[:2] if quick else shapes:
+                yield {"dtype": dtype, "heads": heads, "batch": batch, "context": context,
+                       "name": f"{dtype}-gqa{heads}/{KV_HEADS}-d{DIM}-page{PAGE}-b{batch}-ctx{context}"}
+
+
+def fill(tensor):
+    """Uniform in [-2, 2), as our benchmark fills."""
+    flat = tensor.view(-1)
+    for part in flat.split(1 << 28):
+        part.copy_(torch.rand(part.numel(), device="cuda", dtype=torch.bfloat16).mul_(4).sub_(2))
+    return tensor
+
+
+class Cache:
+    """[pages, 2 (K, V), page, kv heads, dim], its pages handed out in random order; page 0 is nobody's."""
+
+    def __init__(self, case):
+        self.pages = case["context"] // PAGE
+        self.data = fill(torch.empty(1 + case["batch"] * self.pages, 2, PAGE, KV_HEADS, DIM, device="cuda",
+                                     dtype=DTYPES[case["dtype"]]))
+        self.table = (1 + torch.randperm(case["batch"] * self.pages, device="cuda")).int().view(case["batch"], self.pages)
+        query = torch.float16 if case["dtype"] == "e4m3" else torch.bfloat16
+        self.q = fill(torch.empty(case["batch"], case["heads"], DIM, device="cuda", dtype=query))
+
+    def expected(self, case):
+        """fp64, of the last row's heads of KV head 0: [group, dim]."""
+        rows = self.data[self.table[-1].long()][:, :, :, 0].double()
+        k, v = (rows[:, plane].reshape(case["context"], DIM) for plane in (0, 1))
+        group = case["heads"] // KV_HEADS
+        return torch.softmax(self.q[-1, :group].double() @ k.T / math.sqrt(DIM), -1) @ v
+
+
+def flashinfer_decode(backend):
+    def build(case, cache):
+        import flashinfer
+        batch = case["batch"]
+        indptr = torch.arange(batch + 1, device="cuda", dtype=torch.int32) * cache.pages
+        last = torch.full((batch,), PAGE, device="cuda", dtype=torch.int32)
+        indices = cache.table.reshape(-1).contiguous()
+        wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(
+            torch.zeros(512 << 20, dtype=torch.uint8, device="cuda"), "NHD", use_cuda_graph=True, use_tensor_cores=True,
+            paged_kv_indptr_buffer=indptr.clone(), paged_kv_indices_buffer=indices.clone(),
+            paged_kv_last_page_len_buffer=last.clone(), backend=backend)
+        wrapper.plan(indptr, indices, last, case["heads"], KV_HEADS, DIM, PAGE, q_data_type=cache.q.dtype,
+                     kv_data_type=cache.data.dtype)
+        out = torch.empty_like(cache.q)
+        return lambda: wrapper.run(cache.q, cache.data, out=out), lambda: out
+    return build
+
+
+def flashinfer_xqa(case, cache):
+    from flashinfer.xqa import xqa
+    q = cache.q.to(torch.bfloat16 if case["dtype"] == "bf16" else torch.float16).unsqueeze(1).contiguous()
+    k, v = cache.data[:, 0].contiguous(), cache.data[:, 1].contiguous()
+    lengths = torch.full((case["batch"], 1), case["context"], device="cuda", dtype=torch.int32).view(torch.uint32)
+    out = torch.empty_like(q)
+    workspace = torch.zeros(512 << 20, dtype=torch.uint8, device="cuda")
+    semaphores = torch.zeros(8 << 20, dtype=torch.uint8, device="cuda").view(torch.uint32)
+    return (lambda: xqa(q, k, v, cache.table, lengths, out, workspace, semaphores, KV_HEADS, PAGE, kv_layout="NHD"),
+            lambda: out[:, 0])
+
+
+def cudnn_contiguous(case, cache):
+    """Contiguous bf16 caches: what paging costs is not in its time."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    if case["dtype"] != "bf16":
+        raise ValueError("PyTorch's attention takes no E4M3 cache")
+    def plane(which):
+        out = torch.empty(case["batch"], KV_HEADS, case["context"], DIM, device="cuda", dtype=torch.bfloat16)
+        for row in range(case["batch"]):
+            out[row] = cache.data[cache.table[row].long(), which].reshape(case["context"], KV_HEADS, DIM).transpose(0, 1)
+        return out
+    k, v, q, kept = plane(0), plane(1), cache.q.unsqueeze(2), {}
+    def run():
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            kept["out"] = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    return run, lambda: kept["out"][:, :, 0]
+
+
+PEERS = {"flashinfer-fa2": flashinfer_decode("fa2"), "flashinfer-fa3": flashinfer_decode("fa3"),
+         "flashinfer-xqa": flashinfer_xqa, "torch-cudnn": cudnn_contiguous}
+
+
+def replay_times(work):
+    """Microseconds a call: median, least and most of the replays; the clock starts on a busy stream."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            work[0]()
+    side.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for call in work:
+            call()
+    times = []
+    for replay in range(REPLAYS + 2):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(1_000_000)
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        if replay >= 2:
+            times.append(begin.elapsed_time(end) * 1e3 / len(work))
+    times.sort()
+    return {"time_us": times[len(times) // 2], "time_us_min": times[0], "time_us_max": times[-1]}
+
+
+def why(error):
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0][:200] if text else ''}"
+
+
+def ours(folder, program, name):
+    with tempfile.TemporaryDirectory() as temporary:
+        out = pathlib.Path(temporary, "row.json")
+        subprocess.run([str(pathlib.Path(folder, program)), "--cases", name, "--out", str(out)], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        result = json.loads(out.read_text())
+    return result["rows"][0], result
+
+
+def with_peers(row, peers):
+    times = [peer["time_us"] for peer in peers if "time_us" in peer]
+    if times:
+        row["over_best_peer_ratio"] = min(times) / row["time_us"]
+    return {**row, "peers": peers}
+
+
+def run_decode(folder, case):
+    kept = ("time_us", "time_us_min", "time_us_max", "decode_kernel_us", "read_gbps", "fraction_of_read_bandwidth_ratio",
+            "max_abs_error", "limited_by")
+    row, result = ours(folder, "bench_decode", case["name"])
+    cache = Cache(case)
+    expected, peers = cache.expected(case), []
+    for name, build in PEERS.items():
+        try:
+            work, out = build(case, cache)
+            times = replay_times([work] * CALLS)
+            error = (out()[-1, :expected.shape[0]].double() - expected).abs().max().item()
+            peers.append({"peer": name, **times, "max_abs_error": error})
+        except Exception as failed:  # whatever a peer throws is its answer for this case
+            peers.append({"peer": name, "failed": why(failed)})
+        torch.cuda.empty_cache()
+    return with_peers({"case": "decode-" + case["name"], **{key: row[key] for key in kept}}, peers), result
+
+
+def mla_cases():
+    return [{"rows": rows, "heads": 16, "topk": 2048, "slots": 4096 * rows, "name": f"decode-bf16-rows{rows}-heads16-topk2048"}
+            for rows in (8, 64)] + \
+        [{"rows": 2119, "heads": heads, "topk": 2048, "slots": 2119, "name": f"prefill-bf16-rows2119-heads{heads}-topk2048"}
+         for heads in (8, 16, 64)]
+
+
+def flashinfer_mla(backend, case):
+    import flashinfer
+    rows, heads, topk = case["rows"], case["heads"], case["topk"]
+    wide = 576
+    caches = max(1, -(-256_000_000 // (rows * topk * wide * 2))) if rows < 1000 else 1
+    pools = [fill(torch.empty(case["slots"], 1, wide, device="cuda", dtype=torch.bfloat16)) for _ in range(caches)]
+    q = fill(torch.empty(rows, heads, wide, device="cuda", dtype=torch.bfloat16))
+    indices = torch.stack([torch.randperm(case["slots"], device="cuda")[:topk] for _ in range(rows)]).int()
+    indptr = torch.arange(rows + 1, device="cuda", dtype=torch.int32)
+    lengths = torch.full((rows,), topk, device="cuda", dtype=torch.int32)
+    flat, scale = indices.reshape(-1).contiguous(), 0.02 / math.sqrt(wide)
+    wrapper = flashinfer.BatchMLAPagedAttentionWrapper(
+        torch.zeros(512 << 20, dtype=torch.uint8, device="cuda"), use_cuda_graph=True, qo_indptr=indptr.clone(),
+        kv_indptr=(indptr * topk).clone(), kv_indices=flat.clone(), kv_len_arr=lengths.clone(), backend=backend)
+    wrapper.plan(indptr, indptr * topk, flat, lengths, heads, 512, 64, 1, False, scale, torch.bfloat16, torch.bfloat16)
+    out = torch.empty(rows, heads, 512, device="cuda", dtype=torch.bfloat16)
+    nope, rope = q[..., :512].contiguous(), q[..., 512:].contiguous()
+    split = [(pool[..., :512].contiguous(), pool[..., 512:].contiguous()) for pool in pools]
+    times = replay_times([lambda a=a, b=b: wrapper.run(nope, rope, a, b, out=out) for a, b in split] *
+                         (CALLS if caches == 1 else 1))
+    keys = pools[-1][indices[-1].long(), 0].double()
+    expected = torch.softmax(q[-1].double() @ keys.T * scale, -1) @ keys[:, :512]
+    return {**times, "max_abs_error": (out[-1].double() - expected).abs().max().item()}
+
+
+def run_mla(folder, case):
+    row, _ = ours(folder, "bench_mla", case["name"])
+    peers = []
+    for backend in ("fa2", "fa3"):
+        try:
+            peers.append({"peer": f"flashinfer-mla-{backend}", **flashinfer_mla(backend, case)})
+        except Exception as failed:
+            peers.append({"peer": f"flashinfer-mla-{backend}", "failed": why(failed)})
+        torch.cuda.empty_cache()
+    kept = ("time_us", "time_us_min", "time_us_max", "attend_kernel_us", "floor_us", "limited_by")
+    return with_peers({"case": "mla-" + case["name"], **{key: row[key] for key in kept}}, peers)
+
+
+def warm():
+    """FlashInfer's modules, all compiled at once, each by a process of its own."""
+    parts = [f"decode:{dtype}" for dtype in DTYPES] + [f"xqa:{dtype}" for dtype in DTYPES] + ["mla:fa2", "mla:fa3"]
+    running = [subprocess.Popen([sys.executable, __file__, "--warm", part], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL) for part in parts]
+    for process in running:
+        process.wait()
+
+
+def warm_part(part):
+    kind, of = part.split(":")
+    if kind == "mla":
+        flashinfer_mla(of, {"rows": 8, "heads": 16, "topk": 64, "slots": 1024})
+        return
+    for heads in (32, 64):
+        case = {"dtype": of, "heads": heads, "batch": 2, "context": 256}
+        for name in ("flashinfer-xqa",) if kind == "xqa" else ("flashinfer-fa2", "flashinfer-fa3"):
+            try:
+                PEERS[name](case, Cache(case))[0]()
+            except Exception as failed:
+                print(name, why(failed))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bench")
+    parser.add_argument("--out")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--warm")
+    options = parser.parse_args()
+    torch.manual_seed(1)
+    if options.warm:
+        return warm_part(options.warm)
+    warm()
+    rows, frame = [], None
+    for case in decode_cases(options.quick):
+        row, frame = run_decode(options.bench, case)
+        rows.append(row)
+        print(f"{row['case']:52} {row['time_us']:10.1f} us {row['fraction_of_read_bandwidth_ratio']:.3f} "
+              f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
+    for case in mla_cases():
+        rows.append(run_mla(options.bench, case))
+        print(f"{rows[-1]['case']:52} {rows[-1]['time_us']:10.1f} us {rows[-1].get('over_best_peer_ratio', 0):.3f}",
+              file=sys.stderr, flush=True)
+    try:
+        import flashinfer
+        version = flashinfer.__version__
+    except ImportError:
+        version = "not installed"
+    result = {"schema": "refrain.bench/1", "topic": "peers", "machine": frame["machine"],
+              "commit": os.environ.get("REFRAIN_COMMIT", "unknown"), "command": "bench/peers/attention.py",
+              "date": datetime.date.today().isoformat(), "ceilings": frame["ceilings"],
+              "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version},
+              "rows": rows}
+    pathlib.Path(options.out).write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -260,27 +260,30 @@ def main():
     if options.warm:
         return warm_part(options.warm)
     warm()
-    rows, frame = [], None
-    for case in decode_cases(options.quick):
-        row, frame = run_decode(options.bench, case)
-        rows.append(row)
-        print(f"{row['case']:52} {row['time_us']:10.1f} us {row['fraction_of_read_bandwidth_ratio']:.3f} "
-              f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
-    for case in mla_cases():
-        rows.append(run_mla(options.bench, case))
-        print(f"{rows[-1]['case']:52} {rows[-1]['time_us']:10.1f} us {rows[-1].get('over_best_peer_ratio', 0):.3f}",
-              file=sys.stderr, flush=True)
     try:
         import flashinfer
         version = flashinfer.__version__
     except ImportError:
         version = "not installed"
-    result = {"schema": "refrain.bench/1", "topic": "peers", "machine": frame["machine"],
-              "commit": os.environ.get("REFRAIN_COMMIT", "unknown"), "command": "bench/peers/attention.py",
-              "date": datetime.date.today().isoformat(), "ceilings": frame["ceilings"],
-              "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version},
-              "rows": rows}
-    pathlib.Path(options.out).write_text(json.dumps(result, indent=2) + "\n")
+    result = {"schema": "refrain.bench/1", "topic": "peers", "commit": os.environ.get("REFRAIN_COMMIT", "unknown"),
+              "command": "bench/peers/attention.py" + (" --quick" if options.quick else ""),
+              "date": datetime.date.today().isoformat(),
+              "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version}}
+    rows = []
+
+    def add(row):
+        """A run that is cut short leaves the rows that it had."""
+        rows.append(row)
+        print(f"{row['case']:52} {row['time_us']:10.1f} us {row.get('fraction_of_read_bandwidth_ratio', 0):.3f} "
+              f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
+        pathlib.Path(options.out).write_text(json.dumps({**result, "rows": rows}, indent=2) + "\n")
+
+    for case in decode_cases(options.quick):
+        row, frame = run_decode(options.bench, case)
+        result.update(machine=frame["machine"], ceilings=frame["ceilings"])
+        add(row)
+    for case in mla_cases():
+        add(run_mla(options.bench, case))
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def cudnn_contiguous(case, cache):
     return run, lambda: kept["out"][:, :, 0]
 
 
-PEERS = {"flashinfer-fa2": flashinfer_decode("fa2"), "flashinfer-fa3": flashinfer_decode("fa3"),
-         "flashinfer-xqa": flashinfer_xqa, "torch-cudnn": cudnn_contiguous}
+PEERS = {"torch-cudnn": cudnn_contiguous, "flashinfer-fa2": flashinfer_decode("fa2"),
+         "flashinfer-fa3": flashinfer_decode("fa3"), "flashinfer-xqa": flashinfer_xqa}
 
 
 def replay_times(work):
@@ -163,22 +163,12 @@ def with_peers(row, peers):
     return {**row, "peers": peers}
 
 
-def run_decode(folder, case):
-    kept = ("time_us", "time_us_min", "time_us_max", "decode_kernel_us", "read_gbps", "fraction_of_read_bandwidth_ratio",
-            "max_abs_error", "limited_by")
-    row, result = ours(folder, "bench_decode", case["name"])
+def decode_peer(name, case):
     cache = Cache(case)
-    expected, peers = cache.expected(case), []
-    for name, build in PEERS.items():
-        try:
-            work, out = build(case, cache)
-            times = replay_times([work] * CALLS)
-            error = (out()[-1, :expected.shape[0]].double() - expected).abs().max().item()
-            peers.append({"peer": name, **times, "max_abs_error": error})
-        except Exception as failed:  # whatever a peer throws is its answer for this case
-            peers.append({"peer": name, "failed": why(failed)})
-        torch.cuda.empty_cache()
-    return with_peers({"case": "decode-" + case["name"], **{key: row[key] for key in kept}}, peers), result
+    work, out = PEERS[name](case, cache)
+    times = replay_times([work] * CALLS)
+    expected = cache.expected(case)
+    return {**times, "max_abs_error": (out()[-1, :expected.shape[0]].double() - expected).abs().max().item()}
 
 
 def mla_cases():
@@ -213,17 +203,50 @@ def flashinfer_mla(backend, case):
     return {**times, "max_abs_error": (out[-1].double() - expected).abs().max().item()}
 
 
-def run_mla(folder, case):
-    row, _ = ours(folder, "bench_mla", case["name"])
-    peers = []
-    for backend in ("fa2", "fa3"):
+class Worker:
+    """Runs peers in a process of their own: an illegal access of one of them ends that process, and the next gets a new
+    one."""
+
+    def __init__(self):
+        self.process = None
+
+    def ask(self, name, case):
+        if self.process is None:
+            self.process = subprocess.Popen([sys.executable, __file__, "--worker"], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process.stdin.write(json.dumps({"peer": name, "case": case}) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if answer:
+            return {"peer": name, **json.loads(answer)}
+        code, self.process = self.process.wait(), None
+        return {"peer": name, "failed": f"its process ended with {code}"}
+
+
+def work():
+    """Answers go to what was standard output; what libraries print there goes nowhere."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        name, case = asked["peer"], asked["case"]
         try:
-            peers.append({"peer": f"flashinfer-mla-{backend}", **flashinfer_mla(backend, case)})
-        except Exception as failed:
-            peers.append({"peer": f"flashinfer-mla-{backend}", "failed": why(failed)})
-        torch.cuda.empty_cache()
-    kept = ("time_us", "time_us_min", "time_us_max", "attend_kernel_us", "floor_us", "limited_by")
-    return with_peers({"case": "mla-" + case["name"], **{key: row[key] for key in kept}}, peers)
+            answer = flashinfer_mla(name.split("-")[-1], case) if "topk" in case else decode_peer(name, case)
+            torch.cuda.empty_cache()
+        except Exception as failed:  # whatever a peer throws is its answer for this case
+            answer = {"failed": why(failed)}
+            if "CUDA error" in answer["failed"]:  # nothing of this process works from here on
+                print(json.dumps(answer), file=answers, flush=True)
+                os._exit(1)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def beside_peers(folder, worker, program, case, peers, kept):
+    row, result = ours(folder, program, case["name"])
+    kept = ("time_us", "time_us_min", "time_us_max", *kept, "limited_by")
+    answers = [worker.ask(name, case) for name in peers]
+    prefix = program.removeprefix("bench_").replace("decode", "attention")
+    return with_peers({"case": f"{prefix}-{case['name']}", **{key: row[key] for key in kept}}, answers), result
 
 
 def warm():
@@ -255,10 +278,13 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--warm")
+    parser.add_argument("--worker", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(1)
     if options.warm:
         return warm_part(options.warm)
+    if options.worker:
+        return work()
     warm()
     try:
         import flashinfer
@@ -278,12 +304,15 @@ def main():
               f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
         pathlib.Path(options.out).write_text(json.dumps({**result, "rows": rows}, indent=2) + "\n")
 
+    worker = Worker()
     for case in decode_cases(options.quick):
-        row, frame = run_decode(options.bench, case)
+        row, frame = beside_peers(options.bench, worker, "bench_decode", case, PEERS,
+                                  ("full_edges_us", "decode_kernel_us", "read_gbps", "fraction_of_read_bandwidth_ratio", "max_abs_error"))
         result.update(machine=frame["machine"], ceilings=frame["ceilings"])
         add(row)
     for case in mla_cases():
-        add(run_mla(options.bench, case))
+        add(beside_peers(options.bench, worker, "bench_mla", case, ("flashinfer-mla-fa2", "flashinfer-mla-fa3"),
+                         ("attend_kernel_us", "floor_us"))[0])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 // How close split-K decode comes to reading the cache once: plan_xqa, xqa_decode
 // and merge_partials as a captured graph, dense GQA and QSA's sparse selection, with
-// programmatic edges (`time_us`) and with full ones (`full_edges_us`). One
-// graph holds the chain over several pools in turn, more than four times the L2
+// programmatic edges (`time_us`) and with full ones (`full_edges_us`). In a step one
+// plan serves all layers: `layer_us` is a layer's decode and merge of 32 behind one
+// plan. One graph holds the chain over several pools in turn, more than four times the L2
 // together, so every read comes from memory. Writes refrain.bench/1.
 //   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ namespace refrain::bench {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30, kLargest = 100 * kGiB;
-constexpr int kFewestChains = 4;
+constexpr int kFewestChains = 4, kLayers = 32;
 
 /// The chain's Args over one pool; the arrays are the case's, shared by all its pools.
 struct Chain {
@@ -88,7 +89,7 @@ Chain make_chain(const DecodeCase& c, const Stream& stream, DeviceArrays& arrays
   std::int32_t* slot_rows = arrays.take<std::int32_t>(c.batch);
   std::int32_t* lengths = arrays.take<std::int32_t>(c.batch);
   std::int32_t* active = arrays.take<std::int32_t>(1);
-  std::int32_t* counters = arrays.take<std::int32_t>(heads);
+  std::int32_t* counters = arrays.take<std::int32_t>(heads * kLayers);
   std::uint16_t* q = arrays.take<std::uint16_t>(width);
   fill_random(stream, q, q_dtype, width, 2);
   const float* scale = arrays.put(std::vector<float>{1.0f});
@@ -186,6 +187,20 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on, bool first_of_graph) {
                               first_of_graph ? chain.enqueue(on) : chain.enqueue_early(on);
                             }));
+  const CapturedGraph layers(stream, [&](cudaStream_t on) {
+    PlanXqaArgs plan = first.plan;
+    plan.counter_sets = kLayers;
+    plan.counters_zeroed *= kLayers;
+    plan_xqa.launch(plan, on);
+    for (int i = 0; i < kLayers; ++i) {
+      Chain layer = first;
+      layer.move_to(arena.data() + i % pools * c.pool_bytes());
+      layer.decode.counters += i * plan.counters_zeroed / kLayers;
+      layer.merge.counters = layer.decode.counters;
+      xqa_decode.launch_early(layer.decode, on);
+      merge_partials.launch_early(layer.merge, on);
+    }
+  });
   const CapturedGraph full_edges(stream,
                                  over_pools([](const Chain& chain, cudaStream_t on, bool) { chain.enqueue(on); }));
   const CapturedGraph decode(
@@ -199,22 +214,29 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   last.move_to(arena.data() + (chains - 1) % pools * c.pool_bytes());
   const double error = c.sparse ? 0 : last_row_error(last.decode, last.merge, c.context);
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
+  const Times layer = time_replays(stream, layers, kLayers, replays);
+  require_result(c, first);
   const double full_edges_us = time_replays(stream, full_edges, chains, replays).median_us;
   const double bytes = static_cast<double>(c.kv_bytes()), gbps = bytes / times.median_us * 1e-3;
-  nlohmann::ordered_json row = {{"case", c.name()},
-                                {"time_us", times.median_us},
-                                {"time_us_min", times.min_us},
-                                {"time_us_max", times.max_us},
-                                {"full_edges_us", full_edges_us},
-                                {"pdl_gain_us", full_edges_us - times.median_us},
-                                {"decode_kernel_us", decode_us},
-                                {"kv_bytes", c.kv_bytes()},
-                                {"read_gbps", gbps},
-                                {"fraction_of_read_bandwidth_ratio", gbps / read_gbps},
-                                {"partitions", first.decode.partitions},
-                                {"partition_tokens", first.decode.partition_tokens},
-                                {"pools", pools},
-                                {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
+  nlohmann::ordered_json row = {
+      {"case", c.name()},
+      {"time_us", times.median_us},
+      {"time_us_min", times.min_us},
+      {"time_us_max", times.max_us},
+      {"layer_us", layer.median_us},
+      {"layer_us_min", layer.min_us},
+      {"layer_us_max", layer.max_us},
+      {"full_edges_us", full_edges_us},
+      {"pdl_gain_us", full_edges_us - times.median_us},
+      {"decode_kernel_us", decode_us},
+      {"kv_bytes", c.kv_bytes()},
+      {"read_gbps", gbps},
+      {"fraction_of_read_bandwidth_ratio", gbps / read_gbps},
+      {"layer_fraction_of_read_bandwidth_ratio", gbps / read_gbps * times.median_us / layer.median_us},
+      {"partitions", first.decode.partitions},
+      {"partition_tokens", first.decode.partition_tokens},
+      {"pools", pools},
+      {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
   if (!c.sparse) row["max_abs_error"] = error;
   return row;
 }
@@ -247,8 +269,10 @@ void run(const Options& options) {
     filled = c.dtype;
     json["rows"].push_back(measure(c, stream, arena, read_gbps));
     const auto& row = json["rows"].back();
-    std::cerr << fmt::format("{:52} {:10.1f} us {:8.0f} GB/s {:.3f}\n", c.name(), row["time_us"].get<double>(),
-                             row["read_gbps"].get<double>(), row["fraction_of_read_bandwidth_ratio"].get<double>());
+    std::cerr << fmt::format("{:52} {:10.1f} us {:8.0f} GB/s {:.3f}, a layer {:10.1f} us {:.3f}\n", c.name(),
+                             row["time_us"].get<double>(), row["read_gbps"].get<double>(),
+                             row["fraction_of_read_bandwidth_ratio"].get<double>(), row["layer_us"].get<double>(),
+                             row["layer_fraction_of_read_bandwidth_ratio"].get<double>());
   }
   write(json, options);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
@@ -15,6 +16,7 @@ namespace refrain::bench {
 namespace {
 
 constexpr std::int64_t kReadBytes = std::int64_t{8} << 30;
+constexpr std::chrono::milliseconds kWarmUp{60};
 constexpr int kReadRuns = 9, kSkipped = 77;
 
 class Event {
@@ -146,8 +148,12 @@ double replay_us(const Stream& stream, const CapturedGraph& graph, int parts) {
 }
 
 Times time_replays(const Stream& stream, const CapturedGraph& graph, int parts, int replays) {
-  for (int i = 0; i < 2; ++i) graph.replay(stream);
-  stream.wait();
+  // An idle GPU lowers its clocks, and takes tens of milliseconds of work to raise them again.
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2 || std::chrono::steady_clock::now() - begin < kWarmUp; ++i) {
+    graph.replay(stream);
+    stream.wait();
+  }
   std::vector<double> samples;
   for (int i = 0; i < replays; ++i) samples.push_back(replay_us(stream, graph, parts));
   return times_of(std::move(samples));

@@ -81,7 +81,7 @@ class CapturedGraph {
 
 /// One replay's device time over `parts`, the repetitions inside the graph; the clock starts on a busy stream.
 [[nodiscard]] double replay_us(const Stream& stream, const CapturedGraph& graph, int parts);
-/// After two replays that don't count.
+/// After replays that don't count, two and as many as it takes for the clocks to be up.
 [[nodiscard]] Times time_replays(const Stream& stream, const CapturedGraph& graph, int parts, int replays);
 
 /// Finite values of [-2, 2), the same for the same seed; fp16, bf16, e4m3 or fp32.

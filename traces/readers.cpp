@@ -14,6 +14,8 @@
 #include "graphs/error.hpp"
 #include "graphs/readers.hpp"
 #include "graphs/text.hpp"
+#include "traces/byte_source.hpp"
+#include "traces/kineto/kineto_reader.hpp"
 #include "traces/nsys/nsys_reader.hpp"
 #include "traces/recording_reader.hpp"
 #include "traces/timeline_builder.hpp"
@@ -21,9 +23,10 @@
 namespace refrain {
 namespace {
 
-constexpr std::array<TraceReader, 2> kReaders{{
+constexpr std::array<TraceReader, 3> kReaders{{
     {.name = "refrain.recording/1", .sniff = looks_like_recording, .read = read_recording},
     {.name = "Nsight Systems SQLite", .sniff = looks_like_nsys, .read = read_nsys},
+    {.name = "PyTorch profiler JSON", .sniff = looks_like_kineto, .read = read_kineto},
 }};
 
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
@@ -58,6 +61,19 @@ std::vector<Graph> read_graphs(const std::string& text, const std::string& path)
   return reader->read(text, path);
 }
 
+/// What gzip holds decides; where that is nothing known, the recording reader says what it lacks.
+const TraceReader* reader_of(const std::string& path, const std::string& head) {
+  std::string text = head;
+  if (is_gzip(head)) {
+    ByteSource source(path);
+    text.resize(kHeadBytes);
+    text.resize(source.read(text));
+  }
+  for (const TraceReader& reader : kReaders)
+    if (reader.sniff(text)) return &reader;
+  return is_gzip(head) ? &kReaders[0] : nullptr;
+}
+
 }  // namespace
 
 std::span<const TraceReader> trace_readers() {
@@ -70,9 +86,7 @@ Recording load_recording(const std::string& path) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   Recording recording;
-  const auto reader =
-      std::find_if(kReaders.begin(), kReaders.end(), [&](const TraceReader& r) { return r.sniff(text); });
-  if (reader != kReaders.end()) {
+  if (const TraceReader* reader = reader_of(path, text); reader != nullptr) {
     TimelineBuilder builder;
     reader->read(path, builder);
     recording = builder.take();

@@ -50,12 +50,13 @@ constexpr Rule kRules[] = {
      .check = check_rf103},
     {.id = "RF104",
      .name = "poll-storm",
-     .summary = "A step queries a stream or an event 64 times or more.",
+     .summary = "A step queries streams or events 64 times or more without handing out work.",
      .severity = Severity::warning,
      .evidence = kSteps,
      .explanation =
          "Each cudaStreamQuery or cudaEventQuery takes the driver's lock, which launches need too. Queries by the "
-         "step's own thread are counted, not those of others.",
+         "step's own thread are counted, not those of others, and not the few that a caching allocator makes between "
+         "launches.",
      .fix = "Wait once for an event, or poll mapped memory that the step's last kernel writes.",
      .check = check_rf104},
     {.id = "RF105",

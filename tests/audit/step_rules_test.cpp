@@ -179,6 +179,17 @@ TEST_CASE("RF104: 64 queries are a storm and 63 are none, whichever of the two q
   }
 }
 
+TEST_CASE("RF104: queries between launches are an allocator's and no storm however many they are") {
+  Trace trace;
+  trace.open();
+  for (int i = 0; i < 1000; ++i) {
+    trace.call(Api::event_query);
+    if (i % 63 == 62) trace.call(Api::launch_kernel);
+  }
+  trace.close();
+  CHECK(trace.rules() == Ids{});
+}
+
 TEST_CASE("RF106: memory calls in a step are implicit syncs, those of the stream-ordered allocator are not") {
   for (const Api api : {Api::malloc, Api::free, Api::malloc_host, Api::free_host, Api::host_register,
                         Api::malloc_managed, Api::device_set_limit}) {

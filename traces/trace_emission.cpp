@@ -28,8 +28,10 @@ std::uint64_t handle_of(std::uint32_t process, std::uint32_t exec) {
   return exec == 0 ? 0 : std::uint64_t{process} << 32 | exec;
 }
 
-bool waits_for_stream(Api api) {
-  return api == Api::stream_synchronize || api == Api::stream_query || api == Api::stream_wait_event;
+/// Of these, a table beside the calls may tell the stream.
+bool stream_is_told(Api api) {
+  return api == Api::stream_synchronize || api == Api::stream_query || api == Api::stream_wait_event ||
+         api == Api::event_record;
 }
 
 /// What a copy was, once its device record is known.
@@ -133,7 +135,7 @@ class Emission {
     for (TracedWork& piece : work)
       if (piece.event.call == WorkEvent::kNoCall || piece.event.start_ns >= call.start_ns)
         piece.event.call = event.sequence;
-    if (has_stream(name.api)) event.stream = kUnknownStream;
+    if (has_stream(name.api) || name.api == Api::event_record) event.stream = kUnknownStream;
     if (!work.empty()) take_work(event, name, call, work);
     take_facts(event, call);
     if (event.api == Api::stream_synchronize && !known_stream_) event.stream = last_stream(call.thread);
@@ -179,12 +181,10 @@ class Emission {
                                [](const CallFacts& facts, const CorrelationKey& key) { return facts.key < key; });
     for (; at != tables_.facts.end() && at->key == call.key; ++at) {
       if (at->object != 0) event.object = at->object;
-      if (at->address != 0) {
-        event.address = at->address;
-        event.bytes = at->bytes;
-        event.space = at->space;
-      }
-      if (at->stream == kUnknownStream || !waits_for_stream(event.api)) continue;
+      if (at->address != 0) event.address = at->address;
+      if (at->bytes != 0) event.bytes = at->bytes;
+      if (at->space != MemorySpace::unknown) event.space = at->space;
+      if (at->stream == kUnknownStream || !stream_is_told(event.api)) continue;
       event.stream = is_null(call.key.process, at->stream) ? 0 : at->stream;
       known_stream_ = true;
     }

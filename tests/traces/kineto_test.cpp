@@ -7,6 +7,7 @@
 #include "tests/catch.hpp"
 #include "tests/traces/support.hpp"
 #include "tests/traces/trace_support.hpp"
+#include "traces/kineto/trace_event.hpp"
 #include "traces/readers.hpp"
 
 using namespace refrain;
@@ -120,14 +121,92 @@ TEST_CASE("kineto: an event without times is counted and the reading goes on") {
   CHECK(has_limit(recording.timeline, "unmatched-work"));
 }
 
-TEST_CASE("kineto: cut changed nested and endless files are refused in one line") {
-  const std::string whole = gunzip(bytes_of(sample("capture_clean.json.gz"))), packed = gzip(whole);
-  for (std::size_t size = 200; size + 3 < whole.size(); size += 997)
-    CHECK(load_error(file_of("cut.json", whole.substr(0, size))).find("cut.json") != std::string::npos);
-  for (std::size_t size = 600; size < packed.size(); size += 499)
-    CHECK_FALSE(load_error(file_of("cut.json.gz", packed.substr(0, size))).empty());
-  CHECK(load_error(file_of("deep.json", trace_of(std::string(100'000, '[')))).find("64 deep") != std::string::npos);
-  const std::string endless = trace_of(R"({"name":")" + std::string(40 << 20, 'x'));
-  CHECK(load_error(file_of("endless.json.gz", gzip(endless))).find("over 16 MiB") != std::string::npos);
-  CHECK(load_error(file_of("none.json", R"({"schemaVersion": 1})")).find("traceEvents") != std::string::npos);
+TEST_CASE("kineto: times keep their nanoseconds though a date in microseconds leaves a double none") {
+  for (const auto& [text, ns] :
+       std::vector<std::pair<std::string, std::optional<std::uint64_t>>>{{"1790857026000123.457", 1790857026000123457},
+                                                                         {"0", 0},
+                                                                         {"0.02", 20},
+                                                                         {"12.3456789", 12345},
+                                                                         {"1e3", 1'000'000},
+                                                                         {"2.5e-1", 250},
+                                                                         {"4000000000000001", {}},
+                                                                         {"-1", {}},
+                                                                         {"nan", {}},
+                                                                         {"0x10", {}},
+                                                                         {"1.x", {}},
+                                                                         {"", {}}}) {
+    INFO(text);
+    CHECK(ns_of(text) == ns);
+  }
+}
+
+TEST_CASE("kineto: steps of the profiler stand among the operators in old traces and other operators are none") {
+  const auto range = [](const char* category, const char* name) {
+    return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":1,"tid":1,"ts":1,"dur":5}})", category, name);
+  };
+  const Timeline timeline =
+      load_recording(
+          file_of("operators.json",
+                  trace_of(range("Operator", "ProfilerStep#1") + "," + range("cpu_op", "ProfilerStep#2") + "," +
+                           range("cpu_op", "aten::step_3") + "," + range("gpu_user_annotation", "ProfilerStep#2"))))
+          .timeline;
+  CHECK(timeline.ranges.size() == 2);
+  CHECK(steps_in(timeline).size() == 2);
+}
+
+TEST_CASE("kineto: sync records tell the stream and the event that a call waited for and where it was recorded") {
+  const auto call = [](const char* name, int ts, int correlation) {
+    return fmt::format(
+        R"({{"ph":"X","cat":"cuda_runtime","name":"{}","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{}}}}})",
+        name, ts, correlation);
+  };
+  const std::string events =
+      call("cudaEventRecord", 1, 100) + "," + call("cudaStreamWaitEvent", 3, 200) + "," +
+      call("cudaEventSynchronize", 5, 300) + "," + call("cudaStreamSynchronize", 7, 400) + "," +
+      R"({"ph":"X","cat":"cuda_sync","name":"Stream Wait Event","pid":0,"tid":8,"ts":3,"dur":1,"args":{"wait_on_stream":9,
+      "wait_on_cuda_event_record_corr_id":100,"wait_on_cuda_event_id":7777,"stream":8,"correlation":200}},
+      {"ph":"X","cat":"cuda_sync","name":"Event Sync","pid":0,"tid":-1,"ts":5,"dur":1,"args":{"wait_on_stream":9,
+      "wait_on_cuda_event_record_corr_id":100,"wait_on_cuda_event_id":7777,"stream":-1,"correlation":300}},
+      {"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":11,"ts":7,"dur":1,"args":{"stream":11,
+      "correlation":400}})";
+  const Timeline timeline = load_recording(file_of("sync.json", trace_of(events))).timeline;
+  REQUIRE(timeline.calls.size() == 4);
+  CHECK(timeline.calls[0].object == 7777);
+  CHECK(timeline.calls[0].stream == 9);
+  CHECK(timeline.calls[1].object == 7777);
+  CHECK(timeline.calls[1].stream == 8);
+  CHECK(timeline.calls[2].object == 7777);
+  CHECK(timeline.calls[3].stream == 11);
+  CHECK(timeline.work.empty());
+}
+
+TEST_CASE("kineto: a pointer of HIP is the memory for a free and a place on the stack for an allocation") {
+  const auto call = [](const char* name, int ts) {
+    return fmt::format(
+        R"({{"ph":"X","cat":"cuda_runtime","name":"{}","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{},"bytes":4096,"ptr":"0x7f1468400000"}}}})",
+        name, ts, ts);
+  };
+  const Timeline timeline =
+      load_recording(file_of("hip.json", trace_of(call("hipMalloc", 1) + "," + call("hipFree", 3)))).timeline;
+  REQUIRE(timeline.calls.size() == 2);
+  CHECK(timeline.calls[0].address == 0);
+  CHECK(timeline.calls[0].bytes == 4096);
+  CHECK(timeline.calls[1].address == 0x7f1468400000);
+}
+
+TEST_CASE("kineto: ids of a graph that is not 0 are those of the exec and the node") {
+  const std::string events =
+      R"({"args":{"correlation":5},"cat":"cuda_runtime","dur":1,"name":"cudaGraphLaunch","ph":"X","pid":1,"tid":1,"ts":1},
+      {"args":{"graph id":2,"graph node id":8589934593,"correlation":5,"stream":7,"grid":[1,[2],{"x":3}]},"cat":"kernel",
+      "dur":1,"name":"k \"\u00e9\"","ph":"X","pid":0,"tid":7,"ts":3},
+      {"args":{"correlation":5,"stream":7,"bytes":64,"kind":"DtoH"},"cat":"gpu_memcpy","dur":1,"name":"CopyDeviceToHost",
+      "ph":"X","pid":0,"tid":7,"ts":4})";
+  const Timeline timeline = load_recording(file_of("ids.json", trace_of(events))).timeline;
+  REQUIRE(timeline.calls.size() == 1);
+  REQUIRE(timeline.work.size() == 2);
+  CHECK((timeline.calls[0].object & 0xffff'ffff) == 2);
+  CHECK(timeline.work[0].graph_node == 0x2'0000'0001);
+  CHECK(timeline.text(timeline.work[0].name) == "k \"\xc3\xa9\"");
+  CHECK(timeline.work[1].graph_node == 0);
+  CHECK(timeline.work[1].direction == CopyDirection::d2h);
 }

@@ -196,11 +196,12 @@ class Reading {
   }
 
   void events() {
-    constexpr std::array<std::string_view, 3> kColumns = {"globalPid", "correlationId", "eventId"};
+    constexpr std::array<std::string_view, 4> kColumns = {"globalPid", "correlationId", "eventId", "?streamId"};
     each("CUPTI_ACTIVITY_KIND_CUDA_EVENT", kColumns, "", [&](const Rows& rows) {
       CallFacts facts;
       facts.key = key(rows, 0, 1);
       facts.object = rows.number(2, kIds);
+      facts.stream = static_cast<std::uint32_t>(rows.number(3, kIds, kUnknownStream));
       trace_.facts(facts);
     });
   }

@@ -39,7 +39,8 @@ constexpr Rule kRules[] = {
      .name = "pageable-copy",
      .summary = "A graph or a step copies from or to pageable host memory.",
      .severity = Severity::error,
-     .evidence = "a graph whose copies show their kinds of memory, or a recording of calls with its steps marked",
+     .evidence = "a graph whose copies show their kinds of memory, a recording of calls with its steps marked, or a "
+                 "trace of the work inside replays",
      .explanation =
          "The node holds the raw host address of capture time. A launch stages the bytes on the host and waits for "
          "it; a replay reads what lies at that address by then, which for a stack variable or a freed list is "

@@ -50,6 +50,7 @@ struct RecordSink {
   virtual void check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                      std::string_view fill) = 0;
   virtual void work(const WorkEvent& event, std::string_view name) = 0;
+  virtual void graph_node(const GraphNodeEvent& node) = 0;
   /// Once for each name.
   virtual void limit(const EvidenceLimit& limit) = 0;
   /// One place that could not be read; the sink counts them by name.

@@ -3,6 +3,7 @@
 namespace refrain {
 
 static_assert(sizeof(ApiEvent) <= 100, "a recording of millions of calls must fit in memory");
+static_assert(sizeof(WorkEvent) <= 100 && sizeof(GraphNodeEvent) <= 100, "so must a trace of millions of kernels");
 
 Interner::Interner(Timeline& timeline) : timeline_(timeline) {
   for (StringId id = 0; id < timeline_.strings.size(); ++id) ids_.emplace(timeline_.strings[id], id);

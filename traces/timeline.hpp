@@ -120,6 +120,14 @@ struct WorkEvent {
   MemorySpace source_space = MemorySpace::unknown;
 };
 
+/// A node of a graph exec by the profiler's ids, and where it came of: an exec's nodes are clones of captured ones.
+struct GraphNodeEvent {
+  std::uint64_t node = 0;      ///< as in WorkEvent::graph_node; the exec's id is its upper half
+  std::uint64_t captured = 0;  ///< the node that it was cloned from, through every clone that the input tells of
+  std::uint64_t call = WorkEvent::kNoCall;  ///< sequence number of the call that captured that one
+  std::uint32_t process = 0;                ///< as in WorkEvent
+};
+
 /// Something that the input's maker did not record, so that its absence proves nothing. It is no fault of the file.
 struct EvidenceLimit {
   std::string name;      ///< kebab case, e.g. `graph-mode`
@@ -135,7 +143,8 @@ struct Timeline {
   std::vector<GraphEvent> graphs;
   std::vector<BindingEvent> bindings;
   std::vector<ReplayCheck> checks;
-  std::vector<WorkEvent> work;  ///< by start; only profilers see it
+  std::vector<WorkEvent> work;              ///< by start; only profilers see it
+  std::vector<GraphNodeEvent> graph_nodes;  ///< by process and node; only some profilers tell
   std::vector<ReadProblem> problems;
   std::vector<EvidenceLimit> limits;
   bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown

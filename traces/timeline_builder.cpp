@@ -61,6 +61,10 @@ void TimelineBuilder::work(const WorkEvent& event, std::string_view name) {
   recording_.timeline.work.back().name = names_.id(name);
 }
 
+void TimelineBuilder::graph_node(const GraphNodeEvent& node) {
+  recording_.timeline.graph_nodes.push_back(node);
+}
+
 void TimelineBuilder::limit(const EvidenceLimit& limit) {
   recording_.timeline.limits.push_back(limit);
 }
@@ -84,6 +88,7 @@ void TimelineBuilder::end(bool complete) {
   sort_by(timeline.graphs, [](const GraphEvent& e) { return e.sequence; });
   sort_by(timeline.bindings, [](const BindingEvent& e) { return e.sequence; });
   sort_by(timeline.work, [](const WorkEvent& e) { return e.start_ns; });
+  sort_by(timeline.graph_nodes, [](const GraphNodeEvent& e) { return std::pair(e.process, e.node); });
   sort_by(timeline.checks, [](const ReplayCheck& e) { return e.sequence; });
 }
 

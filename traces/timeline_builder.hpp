@@ -18,6 +18,7 @@ class TimelineBuilder final : public RecordSink {
   void binding(const BindingEvent& event, std::string_view name) override;
   void check(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) override;
   void work(const WorkEvent& event, std::string_view name) override;
+  void graph_node(const GraphNodeEvent& node) override;
   void limit(const EvidenceLimit& limit) override;
   void problem(const ReadProblem& problem) override;
   void end(bool complete) override;

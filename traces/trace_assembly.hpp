@@ -59,6 +59,14 @@ struct MadeExec {
   std::uint32_t thread = 0, exec = 0;
 };
 
+/// A graph node that a thread made at that time: one of its own, or a clone.
+struct TracedNode {
+  std::uint64_t node = 0;
+  std::uint64_t original = 0;  ///< 0: it is no clone
+  std::uint64_t time_ns = 0;
+  std::uint32_t process = 0, thread = 0;
+};
+
 /// All that was collected; what the emission works on.
 struct TraceTables {
   std::vector<std::string> names;
@@ -67,6 +75,7 @@ struct TraceTables {
   std::vector<TracedRange> ranges;
   std::vector<CallFacts> facts;
   std::vector<MadeExec> made;
+  std::vector<TracedNode> nodes;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> null_streams;  ///< process, stream
   std::uint64_t origin_ns = 0;                                        ///< time 0 of the timeline
 };
@@ -86,6 +95,7 @@ class TraceAssembly {
   void range(const TracedRange& range) { tables_.ranges.push_back(range); }
   void facts(const CallFacts& facts) { tables_.facts.push_back(facts); }
   void made(const MadeExec& made) { tables_.made.push_back(made); }
+  void node(const TracedNode& node) { tables_.nodes.push_back(node); }
   void null_stream(std::uint32_t process, std::uint32_t stream) { tables_.null_streams.emplace_back(process, stream); }
 
   /// Calls whose name the profiler could not tell.

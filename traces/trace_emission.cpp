@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "traces/node_origins.hpp"
 #include "traces/step_names.hpp"
 #include "traces/trace_captures.hpp"
 
@@ -54,6 +55,7 @@ class Emission {
     apis_.reserve(tables.names.size());
     for (const std::string& name : tables.names) apis_.push_back(find_api(name).value_or(ApiName{}));
     captures_ = captures_of_trace(tables.calls, apis_);
+    origins_ = NodeOrigins(std::move(tables.nodes));
   }
 
   void run() {
@@ -67,6 +69,7 @@ class Emission {
       sink_.work(event, tables_.names[event.name]);
       if (event.call == WorkEvent::kNoCall) ++unmatched;
     }
+    origins_.emit(sink_);
     if (unmatched > 0)
       sink_.limit({"unmatched-work", "the trace does not hold the call that handed out this device work", unmatched});
   }
@@ -131,6 +134,7 @@ class Emission {
     event.thread = call.thread;
     event.code = call.code;
     event.api = name.api;
+    origins_.made_by(call, event.sequence);
     const std::span<TracedWork> work = work_of(call);
     for (TracedWork& piece : work)
       if (piece.event.call == WorkEvent::kNoCall || piece.event.start_ns >= call.start_ns)
@@ -226,6 +230,7 @@ class Emission {
   RecordSink& sink_;
   std::vector<ApiName> apis_;  // by name id
   std::vector<TracedCapture> captures_;
+  NodeOrigins origins_;
   Exchanges exchanges_;
   std::vector<std::size_t> by_end_;
   std::vector<std::uint64_t> first_, last_;  // of ranges

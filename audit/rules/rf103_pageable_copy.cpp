@@ -1,5 +1,6 @@
 // RF103: copy nodes with one end in pageable host memory, and such copies in a
-// step outside any graph, blocking ones too, with the sync that waits for them. Where
+// step outside any graph, blocking ones too, with the sync that waits for them; and
+// such copies inside replays, where a profiler saw them at work. Where
 // a node fills a plan, a workspace or a scratch built on the host, rule 205 says
 // so instead, and where the host memory was freed, rule 403.
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "audit/rules/checks.hpp"
 #include "audit/rules/host_built.hpp"
 #include "audit/rules/pointers.hpp"
+#include "audit/rules/replayed_copies.hpp"
 #include "audit/rules/step_copies.hpp"
 #include "audit/rules/step_tally.hpp"
 #include "audit/rules/words.hpp"
@@ -110,6 +112,8 @@ void check_steps(const Recording& recording, Report& report) {
 
 void check_rf103(const SubjectView& view, Report& report) {
   check_graphs(view, report);
+  for (const Recording* recording : view.timelines())
+    if (recording->graphs.empty()) report_replayed_copies(*recording, report, "RF103");
   // Where there are graphs, they were looked at, and steps are a second thing to look at.
   Report unwanted;
   for (const Recording* recording : recordings_with_steps(view, view.graphs().empty() ? report : unwanted, "RF103"))

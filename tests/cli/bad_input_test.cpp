@@ -87,3 +87,25 @@ TEST_CASE("bad input: cycles, edges to no node and sizes that overflow name the 
                                                       R"(,"space":"device","role":"unknown","dtype":"u8"}])")),
                   {"size.json", "bytes"});
 }
+
+TEST_CASE("bad input: traces that are cut, damaged, empty, of another schema or bombs are one line") {
+  const std::string whole = read_text(sample("capture_clean.json.gz"));
+  check_refused("audit " + temporary_file("cut.json.gz", whole.substr(0, whole.size() / 2)),
+                {"cut.json.gz", "unpacked text", "cut"});
+  std::string damaged = whole;
+  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // its checksum
+  check_refused("audit " + temporary_file("damaged.json.gz", damaged), {"damaged.json.gz", "damaged gzip data"});
+  check_refused("audit " + temporary_file("empty.json.gz", ""), {"empty.json.gz", "empty"});
+  check_refused("audit " + temporary_file("empty.sqlite", ""), {"empty.sqlite", "empty"});
+  check_refused("audit " + temporary_file("cut.json", R"({"traceEvents": [{"ph": "X", "name": )"),
+                {"cut.json", "byte 38"});
+  check_refused("audit " + temporary_file("deep.json", R"({"traceEvents": )" + std::string(100'000, '[')),
+                {"deep.json", "64 deep"});
+  check_refused(
+      "audit " + temporary_file("endless.json", R"({"traceEvents": [{"name": ")" + std::string(20 << 20, 'x')),
+      {"endless.json", "over 16 MiB"});
+  check_refused("audit " + temporary_file("none.json", R"({"schemaVersion": 1, "deviceProperties": []})"),
+                {"none.json", "traceEvents"});
+  check_refused("audit " + temporary_file("magic.sqlite", std::string("SQLite format 3\0", 16)),
+                {"magic.sqlite", "damaged or cut"});
+}

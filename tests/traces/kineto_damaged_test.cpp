@@ -3,7 +3,10 @@
 // every way that JSON allows, against what they were made of.
 #include <fmt/format.h>
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <fstream>
 #include <random>
 
 #include "graphs/error.hpp"
@@ -109,7 +112,53 @@ class RandomTrace {
   std::mt19937 random_;
 };
 
+/// The most memory that this process has held since the last call, in KiB; 0 where the system does not tell.
+std::size_t peak_since_last() {
+  std::size_t kib = 0;
+  std::string word;
+  for (std::ifstream status("/proc/self/status"); status >> word;)
+    if (word == "VmHWM:") status >> kib;
+  std::ofstream reset("/proc/self/clear_refs");
+  reset << "5" << std::flush;
+  return reset ? kib : 0;
+}
+
+/// gzip of `piece` again and again, written without being held.
+std::string bomb(const std::string& name, const std::string& start, const std::string& piece, std::size_t bytes,
+                 const std::string& end) {
+  const std::string path = path_of(name);
+  gzFile file = gzopen(path.c_str(), "wb1");
+  REQUIRE(file != nullptr);
+  gzwrite(file, start.data(), static_cast<unsigned>(start.size()));
+  for (std::size_t at = 0; at < bytes; at += piece.size())
+    gzwrite(file, piece.data(), static_cast<unsigned>(piece.size()));
+  gzwrite(file, end.data(), static_cast<unsigned>(end.size()));
+  gzclose(file);
+  return path;
+}
+
 }  // namespace
+
+TEST_CASE("kineto: a hundred megabytes that no rule asks about and bombs take no memory") {
+  std::string events;
+  for (int i = 0; i < 500; ++i)
+    events += fmt::format(
+        R"({{"ph":"X","cat":"python_function","name":"f{}","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"Ev Idx":{}}}}},)",
+        i, i, i);
+  const std::size_t bytes = std::size_t{100} << 20, most = std::size_t{24} << 10;
+  const std::string large = bomb("large.json.gz", "{\"traceEvents\":[", events, bytes, "{}]}");
+  const std::string name = bomb("bomb.json.gz", "{\"traceEvents\":[{\"name\":\"", std::string(1 << 20, 'x'), bytes, "");
+  const std::string args =
+      bomb("args.json.gz", "{\"traceEvents\":[{\"args\":{\"x\":[", std::string(1 << 20, '1'), bytes, "");
+  if (peak_since_last() == 0) return WARN("skipped: /proc/self/clear_refs cannot be written");
+  const std::size_t before = peak_since_last();
+  CHECK(load_error(large).empty());
+  CHECK(peak_since_last() < before + most);
+  CHECK(is_refused(name, "over 16 MiB"));
+  CHECK(peak_since_last() < before + most);
+  CHECK_FALSE(load_error(args).empty());
+  CHECK(peak_since_last() < before + most);
+}
 
 TEST_CASE("kineto: random traces are what they were made of however their text is laid out") {
   for (const unsigned seed : {1u, 2u, 3u, 4u}) {

@@ -234,6 +234,21 @@ TEST_CASE("nsys: an export that another program holds locked is read all the sam
   file.run("ROLLBACK");
 }
 
+TEST_CASE("nsys: an export that another program is writing is refused in one line") {
+  for (const char* mode : {"DELETE", "WAL"}) {
+    ExportFile file(fmt::format("writing-{}.sqlite", mode));
+    file.run(fmt::format("PRAGMA journal_mode = {}", mode));
+    file.call("cudaMalloc_v3020", 10, 20, 1);
+    file.run("BEGIN EXCLUSIVE");
+    file.call("cudaMalloc_v3020", 30, 40, 2);
+    const std::string error = load_error(file.path());
+    INFO(error);
+    CHECK(error.find("being written") != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+    file.run("ROLLBACK");
+  }
+}
+
 TEST_CASE("nsys: ranges that number a step are steps and others are not") {
   ExportFile file("steps.sqlite");
   int at = 0;

@@ -34,6 +34,7 @@ std::string in_quotes(std::string_view name) {
 
 Database::Database(const std::string& path) : path_(path) {
   check_length();
+  check_no_writer();
   // Absolute: a relative path in a URI could be taken for an authority.
   const std::string uri = uri_of(std::filesystem::absolute(path).string());
   if (sqlite3_open_v2(uri.c_str(), &handle_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr) != SQLITE_OK) {
@@ -72,6 +73,19 @@ void Database::check_length() const {
         fmt::format("byte {}", found),
         fmt::format("expected {} bytes by the file's header, found its end; the file is damaged or cut: export again",
                     page * big_endian(28, 4)));
+}
+
+/// A journal beside the file holds what the file lacks, or must be undone in it: nobody reads it here.
+void Database::check_no_writer() const {
+  for (const char* ending : {"-journal", "-wal"}) {
+    std::error_code failed;
+    const std::uint64_t size = std::filesystem::file_size(path_ + ending, failed);
+    if (!failed && size > 0)
+      refuse("opening the database",
+             fmt::format("expected a finished export, found one that is being written (a {} file stands beside it); "
+                         "wait until nsys export has ended, or export again",
+                         ending + 1));
+  }
 }
 
 Database::~Database() {

@@ -39,6 +39,7 @@ class Database {
  private:
   friend class Rows;
   void check_length() const;
+  void check_no_writer() const;
   [[nodiscard]] std::string column_text(const std::string& table, std::string_view wanted);
 
   std::string path_;

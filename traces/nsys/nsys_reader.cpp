@@ -43,6 +43,8 @@ class Reading {
     syncs();
     events();
     made_execs();
+    nodes("CUDA_GRAPH_NODE_EVENTS");
+    nodes("CUDA_GRAPH_EVENTS");
     memory();
     ranges();
     trace_.emit(sink_, false);
@@ -206,13 +208,25 @@ class Reading {
     });
   }
 
-  // Exports of 2022 have a table of this name with other columns: node events.
   void made_execs() {
     constexpr const char* kTable = "CUDA_GRAPH_EVENTS";
     constexpr std::array<std::string_view, 3> kColumns = {"start", "globalTid", "?graphExecId"};
     each(kTable, kColumns, "", [&](const Rows& rows) {
       const std::uint64_t exec = rows.number(2, kIds);
       if (exec != 0) trace_.made({rows.number(0, kTimes), thread(rows, 1), static_cast<std::uint32_t>(exec)});
+    });
+  }
+
+  /// Exports of 2022 tell of nodes in the table that tells of graphs today.
+  void nodes(const char* table) {
+    constexpr std::array<std::string_view, 4> kColumns = {"start", "globalTid", "?graphNodeId", "?originalGraphNodeId"};
+    constexpr std::uint64_t kNodes = ~std::uint64_t{0} >> 1;
+    each(table, kColumns, "", [&](const Rows& rows) {
+      TracedNode node{rows.number(2, kNodes), rows.number(3, kNodes), rows.number(0, kTimes)};
+      if (node.node == 0) return;
+      node.process = trace_.process(split(rows.number(1, kTimes)).pid);
+      node.thread = thread(rows, 1);
+      trace_.node(node);
     });
   }
 

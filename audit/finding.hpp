@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Finding {
   std::string fix;                    ///< how to mend this one
   std::string fingerprint;            ///< 16 hex digits, stable across runs: no address, no time
   std::string input;                  ///< name of the recording or file that it was found in
+  std::optional<std::uint64_t> call;  ///< sequence number in the timeline of the call that `where` tells of
+  std::optional<std::size_t> step;    ///< the step that `where` tells of, from 1 on: the worst, when there are several
   Standing standing = Standing::open;
   std::string excuse;  ///< why a suppressed one is: the reason that its entry gives
 };

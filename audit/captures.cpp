@@ -66,23 +66,4 @@ ViolationKind kind_of(const CaptureWindow& window) {
   return ViolationKind::other;
 }
 
-bool is_launch(Api api) noexcept {
-  return api == Api::launch_kernel || api == Api::launch_kernel_first_use || api == Api::launch_host_func;
-}
-
-bool is_blocking_copy(Api api) noexcept {
-  switch (api) {
-    case Api::memcpy_h2d:
-    case Api::memcpy_d2h:
-    case Api::memcpy_d2d:
-    case Api::memcpy_to_symbol:
-    case Api::memset: return true;
-    default: return false;
-  }
-}
-
-bool is_query(Api api) noexcept {
-  return api == Api::stream_query || api == Api::event_query;
-}
-
 }  // namespace refrain

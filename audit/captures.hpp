@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "traces/call_kinds.hpp"
 #include "traces/timeline.hpp"
 
 namespace refrain {
@@ -36,10 +37,5 @@ enum class ViolationKind : std::uint8_t {
   other,          ///< RF505: unjoined, isolation, merge, nested launch, wrong thread ...
 };
 [[nodiscard]] ViolationKind kind_of(const CaptureWindow& window);
-
-[[nodiscard]] bool is_launch(Api api) noexcept;  ///< kernels, first-use ones too, and host functions
-[[nodiscard]] bool is_blocking_copy(
-    Api api) noexcept;                          ///< cudaMemcpy, cudaMemcpyToSymbol, cudaMemset: synchronous forms
-[[nodiscard]] bool is_query(Api api) noexcept;  ///< cudaStreamQuery, cudaEventQuery
 
 }  // namespace refrain

@@ -160,19 +160,4 @@ GraphLives::GraphLives(const SubjectView& view) {
   }
 }
 
-bool ran_at_once(const ApiEvent& call) noexcept {
-  if (call.code != 0) return false;
-  if (call.capture == 0) return true;
-  switch (call.target) {
-    case Target::capturing:
-    case Target::forked:
-    case Target::captured_event:
-    case Target::foreign_event:
-    case Target::unjoined: return false;
-    // Nothing says whether the call's stream was the one being captured; a blocking copy has no stream.
-    case Target::none: return is_blocking_copy(call.api);
-    default: return true;
-  }
-}
-
 }  // namespace refrain

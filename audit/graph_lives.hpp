@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "audit/subject.hpp"
+#include "traces/call_kinds.hpp"
 
 namespace refrain {
 
@@ -56,8 +57,5 @@ class GraphLives {
   std::map<const Recording*, std::vector<GraphLife>> lives_;
   std::vector<const GraphLife*> by_index_;
 };
-
-/// The call did device work when it was made: it came back 0 and was not captured into a graph.
-[[nodiscard]] bool ran_at_once(const ApiEvent& call) noexcept;
 
 }  // namespace refrain

@@ -9,6 +9,7 @@
 
 #include "audit/report.hpp"
 #include "audit/subject.hpp"
+#include "traces/call_kinds.hpp"
 
 namespace refrain {
 
@@ -22,9 +23,6 @@ struct StepCalls {
 
 /// `step 2 of 5 (decode)`
 [[nodiscard]] std::string describe_step(const Timeline& timeline, const StepCalls& step, std::size_t of);
-
-/// The call hands work to the device: launches, graph launches, copies, fills.
-[[nodiscard]] bool submits_work(Api api) noexcept;
 
 /// The recordings that mark steps; the reason why a rule cannot look at the others is reported.
 [[nodiscard]] std::vector<const Recording*> recordings_with_steps(const SubjectView& view, Report& report,

@@ -39,4 +39,24 @@ std::string_view skip_byte_order_mark(std::string_view text) noexcept {
   return text;
 }
 
+// Remembers the last star and goes back to it: linear for the patterns that people write.
+bool matches_glob(std::string_view pattern, std::string_view name) noexcept {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
 }  // namespace refrain

@@ -21,4 +21,7 @@ namespace refrain {
 /// The text without a UTF-8 byte order mark at its front.
 [[nodiscard]] std::string_view skip_byte_order_mark(std::string_view text) noexcept;
 
+/// The whole of the name; `*` stands for any characters, `?` for one.
+[[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view name) noexcept;
+
 }  // namespace refrain

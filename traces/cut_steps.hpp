@@ -37,7 +37,8 @@ struct StepCut {
   std::size_t steps = 0;
 };
 
-/// Throws Error{usage} for a pattern that no range has; the message lists names that there are.
+/// Says in Timeline::step_basis what it used. An earlier cut is taken back first, but for what the input marked and a
+/// pattern then replaced. Throws Error{usage} for a pattern that no range has; the message lists names that there are.
 StepCut cut_steps(Timeline& timeline, const StepChoice& choice = {});
 
 }  // namespace refrain

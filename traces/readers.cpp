@@ -16,6 +16,7 @@
 #include "graphs/text.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/kineto/kineto_reader.hpp"
+#include "traces/cut_steps.hpp"
 #include "traces/nsys/nsys_reader.hpp"
 #include "traces/recording_reader.hpp"
 #include "traces/timeline_builder.hpp"
@@ -90,6 +91,7 @@ Recording load_recording(const std::string& path) {
     TimelineBuilder builder;
     reader->read(path, builder);
     recording = builder.take();
+    cut_steps(recording.timeline);
   } else {
     std::ostringstream rest;
     if (in) rest << in.rdbuf();

@@ -22,7 +22,8 @@ struct TraceReader {
 /// Every format that holds a timeline, in the order in which they are tried.
 [[nodiscard]] std::span<const TraceReader> trace_readers();
 
-/// The file as a recording named after its path; one without a timeline when it holds graphs alone.
+/// The file as a recording named after its path, its timeline cut into steps; one without a timeline when it holds
+/// graphs alone.
 /// Throws Error{input} for a file that is missing, unreadable, empty, or in no format that a reader knows.
 [[nodiscard]] Recording load_recording(const std::string& path);
 

@@ -20,9 +20,21 @@ bool has_word_at(std::string_view text, std::size_t at, std::string_view word) {
   return at == 0 || !is_letter(text[at - 1]);
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 bool number_follows(std::string_view rest) {
   const std::size_t first = rest.find_first_not_of(" _#:=[(-");
-  return first != std::string_view::npos && rest[first] >= '0' && rest[first] <= '9';
+  return first != std::string_view::npos && is_digit(rest[first]);
+}
+
+/// The end of the word `step` or `iteration` that a number follows; npos where there is none.
+std::size_t end_of_step_word(std::string_view range) {
+  for (std::size_t at = 0; at < range.size(); ++at)
+    for (const std::string_view word : {"step", "iteration"})
+      if (has_word_at(range, at, word) && number_follows(range.substr(at + word.size()))) return at + word.size();
+  return std::string_view::npos;
 }
 
 }  // namespace
@@ -33,11 +45,24 @@ bool is_profiler_step(std::string_view range) noexcept {
 }
 
 bool is_step_name(std::string_view range) noexcept {
-  if (is_profiler_step(range)) return true;
-  for (std::size_t at = 0; at < range.size(); ++at)
-    for (const std::string_view word : {"step", "iteration"})
-      if (has_word_at(range, at, word) && number_follows(range.substr(at + word.size()))) return true;
-  return false;
+  return is_profiler_step(range) || end_of_step_word(range) != std::string_view::npos;
+}
+
+std::string step_kind(std::string_view range) {
+  // `ProfilerStep` is no word of its own by the rule for others.
+  const std::size_t word = is_profiler_step(range) ? range.find('#') : end_of_step_word(range);
+  if (word == std::string_view::npos) return std::string(range);
+  std::string kind(range.substr(0, word));
+  std::size_t at = range.find_first_of("0123456789", word);
+  while (at < range.size() && is_digit(range[at])) ++at;
+  if (at < range.size() && (range[at] == ']' || range[at] == ')')) ++at;
+  for (; at < range.size(); ++at) {
+    if (!is_digit(range[at]))
+      kind += range[at];
+    else if (!is_digit(range[at - 1]))
+      kind += '#';
+  }
+  return kind;
 }
 
 }  // namespace refrain

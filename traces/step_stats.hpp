@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "traces/timeline.hpp"
@@ -47,19 +48,27 @@ struct StepStats {
   std::optional<std::uint64_t> launch_gap_ns;
   /// From the end of the device work of the replay before (of this thread) to the begin of this step's first replay's.
   std::optional<std::uint64_t> between_replays_ns;
-  std::optional<std::uint64_t> rows,
-      real_rows;  ///< where NVTX payloads or names give them: bucket rows, and those in use
+  /// Where the name of the step or of a range in it gives them: rows of the bucket (`bucket 8`), and those in use
+  /// (`5 rows`).
+  std::optional<std::uint64_t> rows, real_rows;
 };
 
-/// Sums over steps; of what is not known for some step, over those where it is, with their number.
+/// Sums over steps; of what is not known for some step, over those where it is, whose number stands beside.
 struct StepTotals {
   std::uint64_t steps = 0;
-  StepStats sum;          ///< name, times and sequence numbers are not set
+  StepStats sum;                       ///< name, times and sequence numbers are not set
+  std::uint64_t host_ns = 0;           ///< of the host's ranges; nested steps count in each
+  std::uint64_t with_device_time = 0;  ///< steps whose busy and idle time is known
+  std::uint64_t with_launch_gap = 0;
+  std::uint64_t with_time_between = 0;  ///< between_replays_ns
+  std::uint64_t with_captured_nodes = 0;
+  std::uint64_t with_rows = 0, with_real_rows = 0;
   std::size_t worst = 0;  ///< index of the step with the longest host range; 0 where there is none
 };
 
-/// One for each marked step, in the order in which they begin: the same order and number as audit's steps_of.
-[[nodiscard]] std::vector<StepStats> step_stats(const Timeline& timeline);
+/// One for each marked step, in the order in which they begin: the same order and number as audit's steps_of. `graphs`
+/// are the recording's, for captured_nodes. Linear in the events but for looking up the call of a piece of work.
+[[nodiscard]] std::vector<StepStats> step_stats(const Timeline& timeline, std::span<const Graph> graphs = {});
 [[nodiscard]] StepTotals total(const std::vector<StepStats>& steps);
 
 }  // namespace refrain

@@ -135,6 +135,8 @@ struct EvidenceLimit {
   std::uint64_t count = 0;
 };
 
+enum class StepBasis : std::uint8_t;  // traces/cut_steps.hpp
+
 struct Timeline {
   std::vector<std::string> strings{std::string()};
   std::vector<ApiEvent> calls;
@@ -147,6 +149,8 @@ struct Timeline {
   std::vector<GraphNodeEvent> graph_nodes;  ///< by process and node; only some profilers tell
   std::vector<ReadProblem> problems;
   std::vector<EvidenceLimit> limits;
+  StepBasis
+      step_basis{};      ///< how the ranges that are steps became known; by the input's own marks unless they were cut
   bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown
 
   [[nodiscard]] const std::string& text(StringId id) const { return strings[id]; }

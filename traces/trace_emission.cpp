@@ -4,7 +4,6 @@
 #include <span>
 
 #include "traces/node_origins.hpp"
-#include "traces/step_names.hpp"
 #include "traces/trace_captures.hpp"
 
 namespace refrain {
@@ -106,12 +105,8 @@ class Emission {
       emit_call(tables_.calls[i], open.at(i, tables_.calls[i]));
     }
     advance(kNever, true);
-    profiler_steps_ = std::any_of(ranges.begin(), ranges.end(), [&](const TracedRange& range) {
-      return is_profiler_step(tables_.names[range.name]);
-    });
   }
 
-  /// Where PyTorch's profiler counted the steps, ranges inside them are parts of steps.
   void emit_range(std::size_t index) {
     const TracedRange& range = tables_.ranges[index];
     const std::string& name = tables_.names[range.name];
@@ -121,7 +116,6 @@ class Emission {
     event.start_ns = range.start_ns - tables_.origin_ns;
     event.end_ns = range.end_ns - tables_.origin_ns;
     event.thread = range.thread;
-    event.step = profiler_steps_ ? is_profiler_step(name) : is_step_name(name);
     sink_.range(event, name);
   }
 
@@ -236,7 +230,7 @@ class Emission {
   std::vector<std::uint64_t> first_, last_;  // of ranges
   std::unordered_map<std::uint32_t, std::uint32_t> last_streams_;
   std::uint64_t sequence_ = 0;
-  bool known_stream_ = false, profiler_steps_ = false;
+  bool known_stream_ = false;
 };
 
 }  // namespace

@@ -1,33 +1,10 @@
 #include "audit/contracts/pattern.hpp"
 
-#include <string_view>
 #include <utility>
 
+#include "graphs/text.hpp"
+
 namespace refrain {
-namespace {
-
-/// Remembers the last star and goes back to it: linear for the patterns that people write.
-bool fits_glob(std::string_view pattern, std::string_view name) {
-  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p, ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
-}  // namespace
-
 KernelPattern KernelPattern::glob(std::string text, bool mangled) {
   return {std::move(text), mangled};
 }
@@ -46,7 +23,7 @@ KernelPattern KernelPattern::regex(std::string text, bool mangled) {
 }
 
 std::optional<std::vector<std::string>> KernelPattern::match(const std::string& name) const {
-  if (!regex_) return fits_glob(text_, name) ? std::optional(std::vector<std::string>()) : std::nullopt;
+  if (!regex_) return matches_glob(text_, name) ? std::optional(std::vector<std::string>()) : std::nullopt;
   std::vector<regmatch_t> found(regex_->re_nsub + 1);
   if (::regexec(regex_.get(), name.c_str(), found.size(), found.data(), 0) != 0) return std::nullopt;
   std::vector<std::string> groups;

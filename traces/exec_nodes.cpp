@@ -1,0 +1,41 @@
+#include "traces/exec_nodes.hpp"
+
+namespace refrain {
+
+std::uint64_t nodes_with_bodies(const Graph& graph) {
+  std::uint64_t count = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.bodies.empty()) ++count;
+    for (const Graph& body : node.bodies) count += nodes_with_bodies(body);
+  }
+  return count;
+}
+
+ExecNodes::ExecNodes(const Timeline& timeline, std::span<const Graph> graphs) {
+  for (const GraphEvent& event : timeline.graphs)
+    if (event.graph < graphs.size())
+      ties_[event.handle].push_back({event.sequence, nodes_with_bodies(graphs[event.graph])});
+}
+
+void ExecNodes::follow(const ApiEvent& call) {
+  if (call.code != 0) return;
+  if (call.api == Api::graph_exec_destroy) execs_.erase(call.object);
+  if (call.api != Api::graph_instantiate || call.made == 0) return;
+  const auto ties = ties_.find(call.object);
+  if (ties == ties_.end()) {
+    execs_.erase(call.made);
+    return;
+  }
+  // A handle may be used again: the last graph that it meant before, else the first that it came to mean.
+  std::uint64_t nodes = ties->second.front().nodes;
+  for (const Tie& tie : ties->second)
+    if (tie.sequence < call.sequence) nodes = tie.nodes;
+  execs_[call.made] = nodes;
+}
+
+std::optional<std::uint64_t> ExecNodes::of(std::uint64_t exec) const {
+  const auto at = execs_.find(exec);
+  return at == execs_.end() ? std::nullopt : std::optional(at->second);
+}
+
+}  // namespace refrain

@@ -1,11 +1,8 @@
 // refrain audit: files in, one report or several and an exit code out.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/save_text.hpp"
+#include "cli/threshold_flags.hpp"
 #include "graphs/error.hpp"
 #include "runtime/scales/json_text.hpp"
 
@@ -50,32 +48,15 @@ Keep kept_by(const std::vector<Wanted>& wanted) {
   return keep;
 }
 
-void check_rules(const Threshold& threshold) {
-  const std::vector<std::string> unknown = unknown_rules(threshold.require);
-  if (!unknown.empty())
-    throw Error(ErrorKind::usage, fmt::format("--require {}", fmt::join(unknown, ",")),
-                "no such rule; see refrain rules", "");
-}
-
-/// https://no-color.org: set and not empty means no.
-bool wants_colour() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
-}
-
 void write_reports(const std::vector<Wanted>& wanted, ReportSource source) {
   for (const Wanted& report : wanted) {
     source.colour = report.file.empty() && wants_colour();
-    const std::string text = report.format->write(source);
-    if (report.file.empty())
-      fmt::print("{}", text);
-    else
-      save_text(report.file, text);
+    print_or_save(report.file, report.format->write(source));
   }
 }
 
 int run(const AuditFlags& flags) {
-  check_rules(flags.threshold);
+  check_threshold(flags.threshold);
   const std::vector<Wanted> wanted = wanted_reports(flags);
   std::vector<Suppression> suppressions;
   if (!flags.suppress.empty()) suppressions = read_suppressions(read_json(InputFile(flags.suppress)), flags.suppress);

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "audit/reports/formats.hpp"
+#include "cli/threshold_flags.hpp"
 
 namespace refrain {
 namespace {
-
-const std::map<std::string, Severity> kSeverities{
-    {"error", Severity::error}, {"warning", Severity::warning}, {"note", Severity::note}};
 
 std::string known_format(const std::string& name) {
   return find_report_format(name) != nullptr ? std::string()
@@ -21,13 +17,11 @@ std::string known_format(const std::string& name) {
 
 void add_audit_flags(CLI::App& app, AuditFlags& flags) {
   app.add_option("files", flags.files,
-                 "recordings: refrain.recording/1, plain or gzip; or graphs: refrain.graph/1 JSON, or dumps of "
+                 "recordings: refrain.recording/1, plain or gzip; traces: SQLite exports of Nsight Systems; or graphs: "
+                 "refrain.graph/1 JSON, or dumps of "
                  "cudaGraphDebugDotPrint")
       ->required();
-  app.add_option("--require", flags.threshold.require, "rules that must have been checked, else exit 3")
-      ->delimiter(',');
-  app.add_option("--fail-on", flags.threshold.fail_on, "error, warning or note: exit 1 from this severity on")
-      ->transform(CLI::CheckedTransformer(kSeverities).description(""));
+  add_threshold(app, flags.threshold);
   app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));
   app.add_option("--output", flags.output, "write the report to this file, whole or not at all");
   app.add_option("--report", flags.reports, "FORMAT=FILE: one more report, e.g. sarif=audit.sarif; may be repeated");

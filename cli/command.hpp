@@ -23,6 +23,7 @@ struct Command {
 
 std::function<int()> declare_run(CLI::App& app);
 std::function<int()> declare_audit(CLI::App& app);
+std::function<int()> declare_review(CLI::App& app);
 std::function<int()> declare_rules(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);
 std::function<int()> declare_diff(CLI::App& app);

@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"run", "capture a step, audit the graph, replay it, compare the result", declare_run},
     Command{"verify", "replay a step with poison where none may matter, and compare", declare_verify},
     Command{"audit", "check recordings and graphs for capture safety", declare_audit},
+    Command{"review", "cut a trace into steps: what each cost, and what the audit finds in them", declare_review},
     Command{"diff", "what differs between two graphs", declare_diff},
     Command{"mutate", "break a clean graph in many ways, and count what the audit sees", declare_mutate},
     Command{"rules", "the catalogue of rules, or one of them explained", declare_rules},

@@ -1,0 +1,84 @@
+// refrain review: a trace in, its steps with what each cost and the audit's findings
+// out; two traces, and what changed between them.
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "audit/review/review.hpp"
+#include "cli/command.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/save_text.hpp"
+#include "cli/threshold_flags.hpp"
+#include "traces/readers.hpp"
+
+namespace refrain {
+namespace {
+
+struct ReviewFlags {
+  std::string file, other, output;
+  StepChoice choice;
+  Threshold threshold;
+  Format format = Format::text;
+};
+
+std::vector<Review> read_all(const ReviewFlags& flags) {
+  std::vector<std::string> files{flags.file};
+  if (!flags.other.empty()) files.push_back(flags.other);
+  ProgressLine line;
+  const Progress progress = line.progress();
+  std::vector<Review> reviews;
+  for (const std::string& file : files) {
+    const auto tell = [&](std::size_t part, const char* doing) {
+      if (progress) progress(2 * reviews.size() + part, 2 * files.size(), doing + file);
+    };
+    tell(0, "reading ");
+    Recording recording = load_recording(file);
+    tell(1, "reviewing ");
+    reviews.push_back(review(std::move(recording), flags.choice));
+  }
+  return reviews;
+}
+
+int run_one(const ReviewFlags& flags, const Review& review) {
+  const bool colour = flags.output.empty() && wants_colour();
+  print_or_save(flags.output,
+                flags.format == Format::json ? review_json(review, flags.threshold) : review_text(review, colour));
+  return review.report.exit_code(flags.threshold);
+}
+
+/// What stood in the first is known in the second.
+int run_two(const ReviewFlags& flags, const Review& before, const Review& after) {
+  const bool colour = flags.output.empty() && wants_colour();
+  print_or_save(flags.output, flags.format == Format::json ? review_diff_json(before, after)
+                                                           : review_diff_text(before, after, colour));
+  std::unordered_set<std::string> known;
+  for (const Finding& finding : before.report.findings()) known.insert(finding.fingerprint);
+  Report fresh = after.report;
+  for (std::size_t i = 0; i < fresh.findings().size(); ++i)
+    if (known.contains(fresh.findings()[i].fingerprint)) fresh.excuse(i, Standing::known, "");
+  return fresh.exit_code(flags.threshold);
+}
+
+int run(const ReviewFlags& flags) {
+  check_threshold(flags.threshold);
+  const std::vector<Review> reviews = read_all(flags);
+  return reviews.size() == 1 ? run_one(flags, reviews.front()) : run_two(flags, reviews.front(), reviews.back());
+}
+
+}  // namespace
+
+std::function<int()> declare_review(CLI::App& app) {
+  auto flags = std::make_shared<ReviewFlags>();
+  app.add_option("trace", flags->file, "a SQLite export of Nsight Systems, or a recording with a timeline")->required();
+  app.add_option("trace_b", flags->other, "compare with this one: exit 1 for findings that the first does not have");
+  app.add_option("--steps", flags->choice.pattern,
+                 "ranges of this name are the steps; * and ? as in a shell. Without it they are told by marks, by "
+                 "numbered names, by replays, or by calls that repeat");
+  add_format(app, flags->format);
+  app.add_option("--output", flags->output, "write to this file, whole or not at all");
+  add_threshold(app, flags->threshold);
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace refrain

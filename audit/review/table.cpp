@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "audit/reports/escape.hpp"
@@ -58,19 +59,35 @@ class Row {
 class Table {
  public:
   Table(const std::string& folder, std::string_view name, const std::string& partition)
-      : file_(made(fs::path(folder) / name / ("trace=" + partition)) / "part-0.csv") {}
+      : path_(made(fs::path(folder) / name / ("trace=" + partition)) / "part-0.csv"), file_(path_) {}
+  /// A partition that holds nothing goes.
+  ~Table() {
+    std::error_code ignored;
+    fs::remove(path_.parent_path(), ignored);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
 
+  /// The header first.
   void add(Row&& row) {
     pending_ += std::move(row).end();
-    if (pending_.size() >= kRowsAtOnce) flush();
+    ++rows_;
+    if (pending_.size() >= kRowsAtOnce) write();
   }
-  void flush() {
+  void keep() {
+    write();
+    std::error_code ignored;
+    if (rows_ > 1)
+      file_.keep();
+    else
+      fs::remove(path_, ignored);
+  }
+
+ private:
+  void write() {
     file_.write(pending_);
     pending_.clear();
   }
-  void keep() { file_.keep(); }
-
- private:
   static fs::path made(const fs::path& folder) {
     std::error_code problem;
     fs::create_directories(folder, problem);
@@ -78,8 +95,10 @@ class Table {
     return folder;
   }
 
+  fs::path path_;
   OutputFile file_;
   std::string pending_;
+  std::size_t rows_ = 0;
 };
 
 std::string column_of(CopyClass copies) {
@@ -135,7 +154,6 @@ void write_steps(const Review& review, Table& table) {
     row << to_string(review.cut.basis) << review.recording().name;
     table.add(std::move(row));
   }
-  table.flush();
 }
 
 void write_findings(const Review& review, Table& table) {
@@ -164,7 +182,32 @@ void write_findings(const Review& review, Table& table) {
         << finding.fix << finding.fingerprint << finding.input;
     table.add(std::move(row));
   }
-  table.flush();
+}
+
+void write_trace(const Review& review, Table& table) {
+  Row header, row;
+  header << "input"
+         << "steps"
+         << "step_basis"
+         << "worst_step"
+         << "calls"
+         << "device_work"
+         << "complete"
+         << "errors"
+         << "warnings"
+         << "notes"
+         << "not_checked_rules";
+  table.add(std::move(header));
+  const Report& report = review.report;
+  std::set<std::string_view> not_checked;
+  for (const NotChecked& item : report.not_checked()) not_checked.insert(item.rule);
+  std::optional<std::uint64_t> worst;
+  if (!review.steps.empty()) worst = review.totals.worst + 1;
+  row << review.recording().name << review.steps.size() << to_string(review.cut.basis) << worst
+      << review.timeline().calls.size() << review.timeline().work.size()
+      << (review.timeline().complete ? "true" : "false") << report.count(Severity::error)
+      << report.count(Severity::warning) << report.count(Severity::note) << not_checked.size();
+  table.add(std::move(row));
 }
 
 // FNV-1a, 64 bits, folded to 32.
@@ -192,12 +235,14 @@ std::string partition_name(std::string_view path) {
 
 void write_tables(const Review& review, const std::string& folder) {
   const std::string partition = partition_name(review.recording().name);
-  // Both whole before either is seen.
-  Table steps(folder, "steps", partition), findings(folder, "findings", partition);
+  // All whole before one is seen; that of the trace itself last, so that where it stands the others are its own.
+  Table steps(folder, "steps", partition), findings(folder, "findings", partition), trace(folder, "traces", partition);
   write_steps(review, steps);
   write_findings(review, findings);
+  write_trace(review, trace);
   steps.keep();
   findings.keep();
+  trace.keep();
 }
 
 }  // namespace refrain

@@ -134,25 +134,38 @@ TEST_CASE("tables: a trace written again replaces its own partition and no other
   const ScratchFolder folder;
   write_tables(make_review({.input = "a.sqlite"}), folder.path());
   write_tables(make_review({.input = "b.sqlite"}), folder.path());
-  const auto before = folder.files();
-  write_tables(make_review({.steps = 2, .input = "a.sqlite", .findings = false}), folder.path());
-  CHECK(folder.files() == before);
-  CHECK(before.size() == 2 + 4 + 4);  // folders, partitions, files
+  CHECK(folder.files().size() == 3 + 6 + 6);  // tables, partitions, files
+  write_tables(make_review({.steps = 2, .input = "a.sqlite"}), folder.path());
+  CHECK(folder.files().size() == 3 + 6 + 6);
   CHECK(rows_of(part(folder, "steps", "a.sqlite")).size() == 1 + 2);
-  CHECK(rows_of(part(folder, "findings", "a.sqlite")).size() == 1);
+  CHECK(rows_of(part(folder, "traces", "a.sqlite")).size() == 1 + 1);
   CHECK(rows_of(part(folder, "steps", "b.sqlite")).size() == 1 + 6);
   CHECK(rows_of(part(folder, "findings", "b.sqlite")).size() == 1 + 3);
+}
+
+TEST_CASE("tables: a trace that has become clean has no finding left and is still a reviewed trace") {
+  const ScratchFolder folder;
+  write_tables(make_review(), folder.path());
+  const Rows broken = rows_of(part(folder, "traces", "run.sqlite"));
+  CHECK(cell(broken, 1, "errors") == "3");  // RF102, RF103 and RF801
+  CHECK(cell(broken, 1, "not_checked_rules") == "1");
+  CHECK(cell(broken, 1, "worst_step") == "3");
+  write_tables(make_review({.findings = false}), folder.path());
+  CHECK_FALSE(std::filesystem::exists(std::filesystem::path(part(folder, "findings", "run.sqlite")).parent_path()));
+  const Rows clean = rows_of(part(folder, "traces", "run.sqlite"));
+  CHECK(cell(clean, 1, "errors") == "0");
+  CHECK(cell(clean, 1, "steps") == "6");
 }
 
 TEST_CASE("tables: columns are the same for every trace") {
   const ScratchFolder folder;
   write_tables(make_review({.input = "a"}), folder.path());
-  write_tables(make_review({.steps = 0, .input = "b", .device = false}), folder.path());
-  for (const char* table : {"steps", "findings"})
+  write_tables(make_review({.steps = 1, .input = "b", .device = false}), folder.path());
+  for (const char* table : {"traces", "steps", "findings"})
     CHECK(rows_of(part(folder, table, "a"))[0] == rows_of(part(folder, table, "b"))[0]);
 }
 
-TEST_CASE("tables: where one of the two cannot be written neither is") {
+TEST_CASE("tables: where one cannot be written none is") {
   const ScratchFolder folder;
   std::ofstream(folder / "findings") << "a file in the way";
   try {
@@ -163,4 +176,5 @@ TEST_CASE("tables: where one of the two cannot be written neither is") {
     CHECK(error.where().find("findings") != std::string::npos);
   }
   CHECK_FALSE(std::filesystem::exists(part(folder, "steps", "run.sqlite")));
+  CHECK_FALSE(std::filesystem::exists(part(folder, "traces", "run.sqlite")));
 }

@@ -1,5 +1,4 @@
-// One page that works from a file, offline, without a script: links and `:target` do what is to be done. The policy in
-// its head forbids every other source, should a name ever get past the quoting.
+// The audit's page: links and `:target` do what is to be done.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include "audit/reports/formats.hpp"
 #include "audit/reports/groups.hpp"
 #include "audit/reports/html_graph.hpp"
-#include "audit/reports/html_style.hpp"
+#include "audit/reports/html_parts.hpp"
 #include "audit/reports/places.hpp"
 
 namespace refrain {
@@ -43,7 +42,7 @@ class HtmlReport {
     if (!left_out_.empty()) line("<p>{} with findings not drawn.</p>", plural(left_out_.size(), "more graph"));
     line("</section>");
     write_coverage();
-    write_not_checked();
+    line("{}", html_not_checked(report_));
     line("</main>\n</body>\n</html>");
     return fmt::to_string(out_);
   }
@@ -80,13 +79,7 @@ class HtmlReport {
   }
 
   void write_head() {
-    line("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
-    line(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "base-uri 'none'; form-action 'none'\">");
-    line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    line("<title>Refrain audit: {}</title>\n<style>{}</style>\n</head>\n<body>", xml(summary(report_)), html_style());
-    line("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>");
+    line("{}", html_head("Refrain audit: " + summary(report_)));
     line("<header><h1>Refrain audit</h1>\n<p>{}; {} of {} without a contract</p>", xml(summary(report_)),
          report_.unknown_nodes, plural(report_.nodes, "node"));
     for (const std::string& remark : report_.remarks) line("<p><strong>Remark:</strong> {}</p>", xml(remark));
@@ -99,29 +92,11 @@ class HtmlReport {
         "href=\"#not-checked\">Not checked</a></li></ul></nav>");
   }
 
-  void write(const Finding& finding) {
-    const std::size_t number = number_.at(&finding);
-    line("<article id=\"finding-{}\" class=\"{}\" aria-labelledby=\"finding-title-{}\">", number,
-         to_string(finding.severity), number);
-    line("<h4 id=\"finding-title-{}\"><span class=\"severity\">{}</span> <a href=\"#finding-{}\">{} {}</a>: {}</h4>",
-         number, to_string(finding.severity), number, finding.rule, finding.name, xml(finding.where));
-    if (finding.standing != Standing::open)
-      line("<p><strong>{}</strong> {}</p>", to_string(finding.standing), xml(finding.excuse));
-    line("<p>{}</p>", xml(finding.message));
-    if (!finding.evidence.empty()) {
-      line("<ul>");
-      for (const std::string& fact : finding.evidence) line("<li>{}</li>", xml(fact));
-      line("</ul>");
-    }
-    line("<p><strong>Fix:</strong> {}</p>", xml(finding.fix));
-    write_nodes(finding);
-    line("<p class=\"soft\">{}; input <code>{}</code>; fingerprint <code>{}</code></p>\n</article>",
-         to_string(finding.certainty), xml(finding.input), finding.fingerprint);
-  }
+  void write(const Finding& finding) { line("{}", html_finding(finding, number_.at(&finding), nodes_of(finding))); }
 
-  void write_nodes(const Finding& finding) {
+  [[nodiscard]] std::string nodes_of(const Finding& finding) const {
     const GraphView* view = places_.graph(finding);
-    if (view == nullptr || finding.nodes.empty()) return;
+    if (view == nullptr || finding.nodes.empty()) return {};
     std::string list;
     for (const NodeId node : std::span(finding.nodes).first(std::min(finding.nodes.size(), kMostListed))) {
       if (node >= view->graph().nodes.size()) continue;
@@ -131,7 +106,7 @@ class HtmlReport {
       list += id.empty() ? name + " (not drawn)" : fmt::format("<a href=\"#{}\">{}</a>", id, name);
     }
     if (finding.nodes.size() > kMostListed) list += fmt::format(" and {} more", finding.nodes.size() - kMostListed);
-    line("<p>Nodes in graph {}: {}</p>", xml(view->path()), list);
+    return fmt::format("<p>Nodes in graph {}: {}</p>\n", xml(view->path()), list);
   }
 
   [[nodiscard]] std::string drawn_id(const GraphView* view, NodeId node) const {
@@ -166,19 +141,6 @@ class HtmlReport {
         line("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", xml(view.path()),
              xml(view.recording().name), nodes.size(), with, without);
       }
-    line("</tbody></table></section>");
-  }
-
-  void write_not_checked() {
-    line(
-        "<section id=\"not-checked\" aria-labelledby=\"not-checked-title\"><h2 id=\"not-checked-title\">Not "
-        "checked</h2>");
-    if (report_.not_checked().empty()) return line("<p>Every rule was checked.</p></section>");
-    line(
-        "<table><caption>Rules that could not look, and why</caption><thead><tr><th scope=\"col\">Rules</th>"
-        "<th scope=\"col\">Reason</th></tr></thead><tbody>");
-    for (const ReasonRules& item : not_checked_by_reason(report_))
-      line("<tr><th scope=\"row\">{}</th><td>{}</td></tr>", item.rules, xml(item.reason));
     line("</tbody></table></section>");
   }
 

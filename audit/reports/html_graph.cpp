@@ -9,6 +9,7 @@
 #include "audit/reports/drawing.hpp"
 #include "audit/reports/escape.hpp"
 #include "audit/reports/groups.hpp"
+#include "audit/reports/html_parts.hpp"
 
 namespace refrain {
 namespace {
@@ -16,16 +17,6 @@ namespace {
 constexpr double kWidth = 176, kHeight = 42, kAcross = 200, kDown = 88, kMargin = 24;
 /// How far to the side an edge that skips layers is drawn.
 constexpr double kBow = kWidth * 0.75;
-
-/// The first `longest` characters of what `visible` made: the rest stands in the title.
-std::string shortened(std::string text, std::size_t longest) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U;
-    if (begins && ++characters > longest) return text.substr(0, i) + "\xE2\x80\xA6";
-  }
-  return text;
-}
 
 class GraphSection {
  public:

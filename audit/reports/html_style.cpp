@@ -44,6 +44,8 @@ svg text { fill: var(--text); }
 .node:focus-visible rect { stroke: var(--focus); stroke-width: 5; }
 .edge { fill: none; stroke: var(--line); stroke-width: 1.5; }
 .programmatic, .stub { stroke-dasharray: 4 4; }
+@media print { .skip, nav { display: none } .scroll { overflow: visible; max-height: none; border: 0; }
+  svg { max-width: 100%; height: auto; print-color-adjust: exact; } article, tr { break-inside: avoid; } }
 )css";
 }
 

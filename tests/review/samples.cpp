@@ -12,6 +12,9 @@ using namespace refrain::test;
 
 namespace {
 
+constexpr const char* kHostile =
+    "<script>alert(1)</script>\"' onload=alert(1) x=']]><!-- --> &amp;\n\x1b[31m\xFF\xE2\x80\xAE{0}";
+
 /// The first in the order of names has no step and no finding, and the next no device work: readers take the types of
 /// their columns from the files.
 void write_all_tables(const std::string& folder) {
@@ -23,6 +26,18 @@ void write_all_tables(const std::string& folder) {
                folder);
 }
 
+void write_page(const std::filesystem::path& file, const Review& review) {
+  std::ofstream(file, std::ios::binary) << review_html(review);
+}
+
+void write_all_pages(const std::filesystem::path& folder) {
+  write_page(folder / "small.html", make_review());
+  write_page(folder / "no-steps.html", make_review({.steps = 0}));
+  write_page(folder / "long.html", make_review({.steps = 5000}));
+  write_page(folder / "wide.html", make_review({.steps = 4, .nodes = 2000, .streams = 20}));
+  write_page(folder / "hostile.html", make_review({.name = kHostile, .input = kHostile}));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -32,5 +47,6 @@ int main(int count, char** arguments) {
   }
   const std::filesystem::path folder = arguments[1];
   write_all_tables((folder / "tables").string());
+  write_all_pages(folder);
   return 0;
 }

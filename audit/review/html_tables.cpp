@@ -24,6 +24,7 @@ struct Measure {
   const char* title;
   std::string (*value)(const StepStats& step);
   bool each = false;
+  std::uint64_t StepTotals::*known = nullptr;  ///< in how many steps it is known, where that is not all
 };
 
 Tally all_copies(const StepStats& step) {
@@ -33,13 +34,16 @@ Tally all_copies(const StepStats& step) {
 }
 
 constexpr Measure kMeasures[] = {
-    {"GPU busy", [](const StepStats& s) { return duration_text(s.gpu_busy_ns); }, true},
-    {"GPU idle", [](const StepStats& s) { return duration_text(s.gpu_idle_ns); }, true},
-    {"Launch gap", [](const StepStats& s) { return duration_text(s.launch_gap_ns); }, true},
-    {"Between replays", [](const StepStats& s) { return duration_text(s.between_replays_ns); }, true},
+    {"GPU busy", [](const StepStats& s) { return duration_text(s.gpu_busy_ns); }, true, &StepTotals::with_device_time},
+    {"GPU idle", [](const StepStats& s) { return duration_text(s.gpu_idle_ns); }, true, &StepTotals::with_device_time},
+    {"Launch gap", [](const StepStats& s) { return duration_text(s.launch_gap_ns); }, true,
+     &StepTotals::with_launch_gap},
+    {"Between replays", [](const StepStats& s) { return duration_text(s.between_replays_ns); }, true,
+     &StepTotals::with_time_between},
     {"Replays", [](const StepStats& s) { return fmt::to_string(s.replays); }, true},
     {"Replayed nodes", [](const StepStats& s) { return fmt::to_string(s.replayed_nodes); }, true},
-    {"Captured nodes", [](const StepStats& s) { return count_text(s.captured_nodes); }},
+    {"Captured nodes", [](const StepStats& s) { return count_text(s.captured_nodes); }, false,
+     &StepTotals::with_captured_nodes},
     {"Eager launches", [](const StepStats& s) { return fmt::to_string(s.eager_launches); }, true},
     {"Syncs", [](const StepStats& s) { return fmt::to_string(s.syncs); }, true},
     {"Waited in syncs", [](const StepStats& s) { return duration_text(s.host_wait_ns); }, true},
@@ -52,9 +56,16 @@ constexpr Measure kMeasures[] = {
     {"Module loads", [](const StepStats& s) { return fmt::to_string(s.module_loads); }},
     {"Allocations", [](const StepStats& s) { return fmt::to_string(s.allocations); }},
     {"Frees", [](const StepStats& s) { return fmt::to_string(s.frees); }},
-    {"Rows of the bucket", [](const StepStats& s) { return count_text(s.rows); }},
-    {"Real rows", [](const StepStats& s) { return count_text(s.real_rows); }},
+    {"Rows of the bucket", [](const StepStats& s) { return count_text(s.rows); }, false, &StepTotals::with_rows},
+    {"Real rows", [](const StepStats& s) { return count_text(s.real_rows); }, false, &StepTotals::with_real_rows},
 };
+
+/// With the number of steps that it is a sum over, where that is not all of them.
+std::string sum_text(const StepTotals& totals, const Measure& measure) {
+  const std::string value = measure.value(totals.sum);
+  const std::uint64_t known = measure.known == nullptr ? totals.steps : totals.*measure.known;
+  return known == 0 || known == totals.steps ? value : fmt::format("{} in {}", value, plural(known, "step"));
+}
 
 class Text {
  public:
@@ -117,15 +128,13 @@ std::string html_totals(const Review& review) {
       "<table><caption>Of all steps, and of the one that took longest on the host{}</caption><thead><tr><th "
       "scope=\"col\">What</th><th scope=\"col\">All steps</th><th scope=\"col\">Worst step</th></tr></thead><tbody>",
       worst != nullptr ? ": " + step_text(review, review.totals.worst) : "");
-  std::uint64_t host = 0;
-  for (const StepStats& step : review.steps) host += host_ns(step);
   out.line("<tr><th scope=\"row\">Steps</th><td>{}</td><td>{}</td></tr>", review.steps.size(),
            worst != nullptr ? "1" : "");
-  out.line("<tr><th scope=\"row\">Host time</th><td>{}</td><td>{}</td></tr>", duration_text(host),
+  out.line("<tr><th scope=\"row\">Host time</th><td>{}</td><td>{}</td></tr>", duration_text(review.totals.host_ns),
            worst != nullptr ? duration_text(host_ns(*worst)) : "");
   for (const Measure& measure : kMeasures)
     out.line("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>", measure.title,
-             measure.value(review.totals.sum), worst != nullptr ? measure.value(*worst) : "");
+             sum_text(review.totals, measure), worst != nullptr ? measure.value(*worst) : "");
   out.line("</tbody></table>");
   write_copies(out, review, worst);
   out.line("</section>");

@@ -96,6 +96,15 @@ TEST_CASE("review page: what was not recorded is told and is never a zero") {
   CHECK(contains(page, "GPU busy not recorded, idle not recorded"));
 }
 
+TEST_CASE("review page: a sum over some steps says over how many") {
+  Review review = make_review();
+  review.steps[4].launch_gap_ns.reset();
+  review.totals = total(review.steps);
+  const std::string page = review_html(review);
+  CHECK(contains(page, "<tr><th scope=\"row\">Launch gap</th><td>75.0 us in 5 steps</td><td>15.0 us</td></tr>"));
+  CHECK(contains(page, "<tr><th scope=\"row\">GPU busy</th><td>378.0 us</td><td>63.0 us</td></tr>"));
+}
+
 TEST_CASE("review page: guessed steps and limits and lost records stand on it") {
   Review review = make_review();
   review.cut = {StepBasis::replay, "no range is named as steps are", 6};

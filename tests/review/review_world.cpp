@@ -21,7 +21,7 @@ class World {
     Interner names(timeline());
     for (std::size_t number = 1; number <= shape_.steps; ++number) add_step(names, number);
     review_.cut = {StepBasis::named_range, "ranges named decode number their steps", shape_.steps};
-    sum();
+    review_.totals = total(review_.steps);
     review_.report.inputs = {shape_.input};
     if (shape_.findings && shape_.steps > 0) add_findings();
     review_.report.not_checked("RF401", "no history, <none>");
@@ -114,25 +114,6 @@ class World {
     stats.device_end_ns = at + 5 * kUs;
     stats.gpu_idle_ns = *stats.device_end_ns - *stats.device_start_ns - *stats.gpu_busy_ns;
     stats.launch_gap_ns = 15 * kUs;
-  }
-
-  void sum() {
-    review_.totals.steps = shape_.steps;
-    review_.totals.worst = shape_.steps == 0 ? 0 : worst_step(shape_) - 1;
-    StepStats& all = review_.totals.sum;
-    for (const StepStats& step : review_.steps) {
-      all.replays += step.replays;
-      all.replayed_nodes += step.replayed_nodes;
-      all.eager_launches += step.eager_launches;
-      all.syncs += step.syncs;
-      all.queries += step.queries;
-      all.host_wait_ns += step.host_wait_ns;
-      for (std::size_t i = 0; i < kCopyClasses; ++i) {
-        all.copies[i].count += step.copies[i].count;
-        all.copies[i].bytes += step.copies[i].bytes;
-      }
-      if (step.gpu_busy_ns) all.gpu_busy_ns = all.gpu_busy_ns.value_or(0) + *step.gpu_busy_ns;
-    }
   }
 
   void add_findings() {

@@ -3,8 +3,6 @@
 // shares no code with the kernels but the number formats.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include "kernels/merge_partials.hpp"
 #include "kernels/xqa_decode.hpp"
 

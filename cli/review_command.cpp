@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "audit/review/review.hpp"
+#include "audit/review/table.hpp"
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/save_text.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 struct ReviewFlags {
   std::string file, other, output;
+  std::string html, chrome, table;  ///< files and a folder; empty = not wanted
   StepChoice choice;
   Threshold threshold;
   Format format = Format::text;
@@ -63,6 +65,10 @@ int run_two(const ReviewFlags& flags, const Review& before, const Review& after)
 int run(const ReviewFlags& flags) {
   check_threshold(flags.threshold);
   const std::vector<Review> reviews = read_all(flags);
+  if (!flags.html.empty()) save_text(flags.html, review_html(reviews.front()));
+  if (!flags.chrome.empty()) write_chrome_trace(reviews.front(), flags.chrome);
+  if (!flags.table.empty())
+    for (const Review& review : reviews) write_tables(review, flags.table);
   return reviews.size() == 1 ? run_one(flags, reviews.front()) : run_two(flags, reviews.front(), reviews.back());
 }
 
@@ -70,13 +76,21 @@ int run(const ReviewFlags& flags) {
 
 std::function<int()> declare_review(CLI::App& app) {
   auto flags = std::make_shared<ReviewFlags>();
-  app.add_option("trace", flags->file, "a SQLite export of Nsight Systems, or a recording with a timeline")->required();
-  app.add_option("trace_b", flags->other, "compare with this one: exit 1 for findings that the first does not have");
+  app.add_option("trace", flags->file,
+                 "a SQLite export of Nsight Systems, a trace of PyTorch's profiler, or a recording with a timeline")
+      ->required();
+  auto* other = app.add_option("trace_b", flags->other,
+                               "compare with this one: exit 1 for findings that the first does not have");
   app.add_option("--steps", flags->choice.pattern,
                  "ranges of this name are the steps; * and ? as in a shell. Without it they are told by marks, by "
                  "numbered names, by replays, or by calls that repeat");
   add_format(app, flags->format);
   app.add_option("--output", flags->output, "write to this file, whole or not at all");
+  app.add_option("--html", flags->html, "one page: the steps as a strip, the worst drawn in time, findings, tables")
+      ->excludes(other);
+  app.add_option("--chrome", flags->chrome, "a trace for Perfetto with the findings as marks; `.gz` compresses it")
+      ->excludes(other);
+  app.add_option("--table", flags->table, "CSV of steps and findings in this folder, beside those of other traces");
   add_threshold(app, flags->threshold);
   return [flags] { return run(*flags); };
 }

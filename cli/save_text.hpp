@@ -5,8 +5,7 @@
 
 namespace refrain {
 
-/// Replaces `file` with `text`, by way of a temporary file beside it: whole or not at all. Throws Error{input}.
-/// A signal that would end the program waits until the file is in place.
+/// Replaces `file` with `text`, whole or not at all; compressed where its name ends in `.gz`. Throws Error{input}.
 void save_text(const std::string& file, const std::string& text);
 
 /// To standard output where no file is named.

@@ -31,10 +31,14 @@ OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}.{}.part", path_, ::getpid())) {
   // `T`: as it is, through the same calls.
   const char* mode = path_.ends_with(".gz") ? "wb6" : "wbT";
+  std::error_code unknown;
+  const std::filesystem::file_status there = std::filesystem::status(path_, unknown);
+  direct_ = std::filesystem::is_character_file(there) || std::filesystem::is_fifo(there);
+  if (direct_) descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
 #ifdef O_TMPFILE
-  descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
+  if (!direct_) descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
 #endif
-  if (descriptor_ < 0) {
+  if (descriptor_ < 0 && !direct_) {
     descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, kMode);
     named_ = descriptor_ >= 0;
   }
@@ -79,6 +83,7 @@ void OutputFile::keep() {
   errno = 0;
   // The last of it is written here, and a full disk may refuse it.
   if (stream_ == nullptr || gzclose(std::exchange(stream_, nullptr)) != Z_OK) fail(errno);
+  if (direct_) return close();
   if (!named_) {
     const std::string unnamed = fmt::format("/proc/self/fd/{}", descriptor_);
     ::unlink(temporary_.c_str());

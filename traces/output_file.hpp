@@ -1,7 +1,8 @@
 // A text file that appears whole or not at all. Until it is kept it has no name
 // where the file system allows that, and a temporary one beside its place where it
-// does not; so a program that is interrupted leaves nothing behind. It is compressed
-// where its name ends in `.gz`. Written as it comes, in bounded memory.
+// does not; so a program that is interrupted leaves nothing behind. A pipe or device
+// is written to as it is. It is compressed where its name ends in `.gz`. Written as it
+// comes, in bounded memory.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ class OutputFile {
 
   std::string path_, temporary_;
   int descriptor_ = -1;
-  bool named_ = false;  ///< as `temporary_`
+  bool named_ = false;   ///< as `temporary_`
+  bool direct_ = false;  ///< no file: what is written there cannot be taken back
   gzFile_s* stream_ = nullptr;
 };
 

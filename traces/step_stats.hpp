@@ -53,6 +53,11 @@ struct StepStats {
   std::optional<std::uint64_t> rows, real_rows;
 };
 
+/// How long the host was in the step.
+[[nodiscard]] constexpr std::uint64_t host_ns(const StepStats& step) noexcept {
+  return step.end_ns > step.start_ns ? step.end_ns - step.start_ns : 0;
+}
+
 /// Sums over steps; of what is not known for some step, over those where it is, whose number stands beside.
 struct StepTotals {
   std::uint64_t steps = 0;

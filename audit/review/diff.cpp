@@ -9,6 +9,7 @@
 #include "audit/reports/escape.hpp"
 #include "audit/reports/finding_json.hpp"
 #include "audit/reports/groups.hpp"
+#include "audit/review/amounts.hpp"
 #include "audit/review/json_parts.hpp"
 #include "audit/review/text_table.hpp"
 
@@ -58,14 +59,14 @@ std::vector<std::string> cells(const std::string& side, const StepKindRow* row) 
   const std::size_t n = row->steps.size();
   return {side,
           fmt::to_string(n),
-          time_text(row->median_host_ns),
-          time_text(row->worst_host_ns),
+          duration_text(row->median_host_ns),
+          duration_text(row->worst_host_ns),
           a_step(sum.replays, n),
           a_step(sum.eager_launches, n),
           a_step(sum.syncs, n),
           a_step(pageable_copies(sum), n),
           row->gpu_busy ? fmt::format("{:.0f}%", 100 * *row->gpu_busy) : "-",
-          row->median_launch_gap_ns ? time_text(*row->median_launch_gap_ns) : "-"};
+          row->median_launch_gap_ns ? duration_text(*row->median_launch_gap_ns) : "-"};
 }
 
 std::string change(const KindPair& pair) {

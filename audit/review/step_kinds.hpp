@@ -25,9 +25,6 @@ struct StepKindRow {
 /// In the order in which each kind first began.
 [[nodiscard]] std::vector<StepKindRow> step_kinds(const Review& review);
 
-[[nodiscard]] constexpr std::uint64_t host_ns(const StepStats& step) noexcept {
-  return step.end_ns > step.start_ns ? step.end_ns - step.start_ns : 0;
-}
 /// Of the busy share: absent where no device work of the step was recorded.
 [[nodiscard]] std::optional<double> gpu_busy(const StepStats& step);
 /// Calls that copied from or to pageable host memory.

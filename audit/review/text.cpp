@@ -4,6 +4,7 @@
 
 #include "audit/reports/escape.hpp"
 #include "audit/reports/groups.hpp"
+#include "audit/review/amounts.hpp"
 #include "audit/review/review.hpp"
 #include "audit/review/step_kinds.hpp"
 #include "audit/review/text_table.hpp"
@@ -16,7 +17,7 @@ constexpr std::size_t kNameWidth = 40;  // of a kind's name in it
 constexpr const char* kUnknown = "-";
 
 std::string time_or_unknown(const std::optional<std::uint64_t>& ns) {
-  return ns ? time_text(*ns) : kUnknown;
+  return ns ? duration_text(*ns) : kUnknown;
 }
 
 std::string percent(const std::optional<double>& share) {
@@ -32,8 +33,8 @@ std::vector<std::string> cells(const StepKindRow& row) {
   const StepStats& sum = row.totals.sum;
   return {short_name(row.kind),
           fmt::to_string(row.steps.size()),
-          time_text(row.median_host_ns),
-          time_text(row.worst_host_ns),
+          duration_text(row.median_host_ns),
+          duration_text(row.worst_host_ns),
           fmt::to_string(sum.replays),
           fmt::to_string(sum.replayed_nodes),
           fmt::to_string(sum.eager_launches),
@@ -68,14 +69,14 @@ std::string copies_text(const StepStats& step) {
 std::string worst_step(const Review& review) {
   const StepStats& step = review.steps[review.totals.worst];
   const std::string name = visible(review.timeline().text(step.name));
-  std::string text =
-      fmt::format("worst step: {} of {}{}, {} of host time, from {} on\n", review.totals.worst + 1, review.steps.size(),
-                  name.empty() ? "" : fmt::format(" ({})", name), time_text(host_ns(step)), time_text(step.start_ns));
+  std::string text = fmt::format("worst step: {} of {}{}, {} of host time, from {} on\n", review.totals.worst + 1,
+                                 review.steps.size(), name.empty() ? "" : fmt::format(" ({})", name),
+                                 duration_text(host_ns(step)), duration_text(step.start_ns));
   const std::string nodes = step.captured_nodes ? fmt::format(" of {} captured", *step.captured_nodes) : "";
   text +=
       fmt::format("  {} with {} nodes at work{}, {}, {} ({} waited), {} quer{}\n", plural(step.replays, "replay"),
                   step.replayed_nodes, nodes, plural(step.eager_launches, "eager launch"), plural(step.syncs, "sync"),
-                  time_text(step.host_wait_ns), step.queries, step.queries == 1 ? "y" : "ies");
+                  duration_text(step.host_wait_ns), step.queries, step.queries == 1 ? "y" : "ies");
   text += fmt::format("  copies: {}\n", copies_text(step));
   text += fmt::format("  device: busy {}, idle {}; launch gap {}, between replays {}\n",
                       time_or_unknown(step.gpu_busy_ns), time_or_unknown(step.gpu_idle_ns),

@@ -1,9 +1,6 @@
 #include "audit/review/text_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdint>
 
 namespace refrain {
 namespace {
@@ -30,22 +27,6 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows) {
     out += '\n';
   }
   return out;
-}
-
-std::string time_text(std::uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns < 1'000) return fmt::format("{} ns", ns);
-  if (ns < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
-  if (ns < 1'000'000'000) return fmt::format("{:.2f} ms", value / 1e6);
-  return fmt::format("{:.2f} s", value / 1e9);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  const auto value = static_cast<double>(bytes);
-  if (bytes < 1'000) return fmt::format("{} B", bytes);
-  if (bytes < 1'000'000) return fmt::format("{:.1f} KB", value / 1e3);
-  if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", value / 1e6);
-  return fmt::format("{:.1f} GB", value / 1e9);
 }
 
 }  // namespace refrain

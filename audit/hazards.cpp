@@ -63,7 +63,7 @@ constexpr Hazard kHazards[] = {
     {39, "host sync between replays", "RF102 RF104 RF106", "needs steps that are marked"},
     {40, "graph exec update that fails", "RF702",
      "an update that was taken leaves no difference between what was asked for and what runs: nothing to see"},
-    {41, "lossy or coarse trace that passes for clean", "RF801 RF802 RF803", ""},
+    {41, "lossy or coarse trace that passes for clean", "RF801 RF802 RF803 RF804", ""},
     {42, "device printf or malloc in a captured kernel", "",
      "both live in the kernel's code: a node shows its name and arguments, not what it calls"},
     {43, "access past the end that lands in the neighbour", "RF408", kContract},

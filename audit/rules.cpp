@@ -592,6 +592,18 @@ constexpr Rule kRules[] = {
          "then four or more without, up to the end. Names that run both ways in turn are left alone.",
      .fix = "Allocate what padding needs before the first step, count fallbacks, and say why each one happened.",
      .check = check_rf704},
+    {.id = "RF705",
+     .name = "launch-gap",
+     .summary = "The device stands idle inside steps while the host prepares a replay.",
+     .severity = Severity::warning,
+     .evidence = "a profiler's trace with device records, and steps",
+     .explanation =
+         "What lies between a step's begin and its last graph launch, less what the device worked there. A quarter of "
+         "the step or more, at least 50 us, in three steps and half of the steps of a kind, is a finding. A step that "
+         "is one graph launch and nothing else has none, and where the host waited or launched kernels in between, "
+         "RF102, RF103 and RF701 name the cause.",
+     .fix = "Prepare a step while the one before it runs, and plan on the device.",
+     .check = check_rf705},
     {.id = "RF706",
      .name = "serialised-exec",
      .summary = "One graph exec is launched on two streams that nothing orders.",
@@ -641,6 +653,17 @@ constexpr Rule kRules[] = {
                     "in it. It must not pass for a clean one.",
      .fix = "Record the process that drives the GPU, from its start.",
      .check = check_rf803},
+    {.id = "RF804",
+     .name = "unmatched-device-work",
+     .summary = "The device did work whose call is not in the input.",
+     .severity = Severity::error,
+     .evidence = "a recording of calls",
+     .explanation = "Work behind that of a recorded call on the same stream was handed out later than it, so its call "
+                    "was lost; and of a process without any recorded call nothing says what it did when. Steps then "
+                    "look cheaper than they were. Work of calls from before the profiler began comes first on its "
+                    "stream and is no finding.",
+     .fix = "Profile again with the calls of every process traced and larger buffers.",
+     .check = check_rf804},
     // 9: what replays gave.
     {.id = "RF901",
      .name = "poison-reaches-output",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "traces/cut_steps.hpp"
 #include "traces/step_index.hpp"
 
 namespace refrain {
@@ -20,6 +21,19 @@ std::vector<StepCalls> steps_of(const Timeline& timeline) {
 std::string describe_step(const Timeline& timeline, const StepCalls& step, std::size_t of) {
   const std::string& name = timeline.text(step.range->name);
   return fmt::format("step {} of {}{}", step.number, of, name.empty() ? "" : fmt::format(" ({})", name));
+}
+
+Certainty step_certainty(const Timeline& timeline) noexcept {
+  return is_guessed(timeline.step_basis) ? Certainty::inferred : Certainty::proven;
+}
+
+const RangeEvent* innermost_range(const Timeline& timeline, const ApiEvent& call) noexcept {
+  const RangeEvent* innermost = nullptr;
+  for (const RangeEvent& range : timeline.ranges)
+    if (!range.step && range.name != 0 && range.thread == call.thread && range.first <= call.sequence &&
+        call.sequence <= range.last && (innermost == nullptr || range.first > innermost->first))
+      innermost = &range;
+  return innermost;
 }
 
 std::vector<const Recording*> recordings_with_steps(const SubjectView& view, Report& report, std::string_view rule) {

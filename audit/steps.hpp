@@ -24,6 +24,12 @@ struct StepCalls {
 /// `step 2 of 5 (decode)`
 [[nodiscard]] std::string describe_step(const Timeline& timeline, const StepCalls& step, std::size_t of);
 
+/// Of what is found in the steps: proven where the program named them, inferred where they were guessed.
+[[nodiscard]] Certainty step_certainty(const Timeline& timeline) noexcept;
+
+/// The range of the call's own thread, no step itself, that was opened last around it; null where there is none.
+[[nodiscard]] const RangeEvent* innermost_range(const Timeline& timeline, const ApiEvent& call) noexcept;
+
 /// The recordings that mark steps; the reason why a rule cannot look at the others is reported.
 [[nodiscard]] std::vector<const Recording*> recordings_with_steps(const SubjectView& view, Report& report,
                                                                   std::string_view rule);

@@ -1,5 +1,7 @@
 #include "traces/exec_nodes.hpp"
 
+#include "traces/graph_nodes.hpp"
+
 namespace refrain {
 
 std::uint64_t nodes_with_bodies(const Graph& graph) {
@@ -11,7 +13,7 @@ std::uint64_t nodes_with_bodies(const Graph& graph) {
   return count;
 }
 
-ExecNodes::ExecNodes(const Timeline& timeline, std::span<const Graph> graphs) {
+ExecNodes::ExecNodes(const Timeline& timeline, std::span<const Graph> graphs) : timeline_(timeline) {
   for (const GraphEvent& event : timeline.graphs)
     if (event.graph < graphs.size())
       ties_[event.handle].push_back({event.sequence, nodes_with_bodies(graphs[event.graph])});
@@ -33,9 +35,18 @@ void ExecNodes::follow(const ApiEvent& call) {
   execs_[call.made] = nodes;
 }
 
-std::optional<std::uint64_t> ExecNodes::of(std::uint64_t exec) const {
-  const auto at = execs_.find(exec);
-  return at == execs_.end() ? std::nullopt : std::optional(at->second);
+std::optional<std::uint64_t> ExecNodes::of(std::uint64_t exec) {
+  if (const auto at = execs_.find(exec); at != execs_.end()) return at->second;
+  const std::uint64_t told = timeline_.graph_nodes.empty() ? 0 : told_of(exec);
+  return told == 0 ? std::nullopt : std::optional(told);
+}
+
+// A profiler's handle of an exec is its process above its id.
+std::uint64_t ExecNodes::told_of(std::uint64_t exec) {
+  const auto [at, fresh] = told_.try_emplace(exec, 0);
+  if (fresh)
+    at->second = captured_nodes_of(timeline_, static_cast<std::uint32_t>(exec >> 32), static_cast<std::uint32_t>(exec));
+  return at->second;
 }
 
 }  // namespace refrain

@@ -1,6 +1,6 @@
-// How many nodes the graph execs of a timeline hold, by the graphs that they were
-// made of. An update keeps an exec's nodes. Only execs whose graph is described count
-// as known.
+// How many nodes the graph execs of a timeline hold: by the graphs that they were
+// made of, else by the captured nodes that a profiler tells of. An update keeps an
+// exec's nodes. An exec that neither tells of is not known.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,18 @@ class ExecNodes {
 
   void follow(const ApiEvent& call);
   /// Of the exec with this handle, as it is now.
-  [[nodiscard]] std::optional<std::uint64_t> of(std::uint64_t exec) const;
+  [[nodiscard]] std::optional<std::uint64_t> of(std::uint64_t exec);
 
  private:
+  [[nodiscard]] std::uint64_t told_of(std::uint64_t exec);
+
   struct Tie {
     std::uint64_t sequence = 0, nodes = 0;
   };
   std::unordered_map<std::uint64_t, std::vector<Tie>> ties_;  // by graph handle, in order
+  const Timeline& timeline_;
   std::unordered_map<std::uint64_t, std::uint64_t> execs_;
+  std::unordered_map<std::uint64_t, std::uint64_t> told_;  // by exec: the profiler's count, 0 where it tells of none
 };
 
 }  // namespace refrain

@@ -45,7 +45,7 @@ void check_rf104(const SubjectView& view, Report& report) {
       if (queries.empty()) continue;
       if (first == nullptr) first = queries.front();
       for (const ApiEvent* query : queries) {
-        tally.add(step, *first, duration_ns(*query));
+        tally.add(step, *query, duration_ns(*query), first);
         apis.insert(to_string(query->api));
       }
     }

@@ -37,7 +37,7 @@ void check_recording(const Recording& recording, Report& report) {
     if (tiny.size() < kMany) continue;
     if (first == nullptr) first = tiny.front();
     for (const ApiEvent* launch : tiny) {
-      tally.add(step, *first, duration_ns(*launch));
+      tally.add(step, *launch, duration_ns(*launch), first);
       names.insert(graphs.at(launch)->name);
     }
   }

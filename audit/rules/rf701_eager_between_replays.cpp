@@ -38,7 +38,7 @@ void check_recording(const Recording& recording, Report& report) {
   for (const StepCalls& step : steps)
     for (const ApiEvent* kernel : kernels_between(step.calls)) {
       if (first == nullptr) first = kernel;
-      tally.add(step, *first, duration_ns(*kernel));
+      tally.add(step, *kernel, duration_ns(*kernel), first);
       if (kernel->detail != 0) names.insert(timeline.text(kernel->detail));
     }
   tally.each([&](const StepCost& cost) {

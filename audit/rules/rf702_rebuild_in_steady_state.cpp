@@ -197,6 +197,7 @@ void report_tally(const Recording& recording, const Tally& tally, Report& report
   const ApiEvent& first = tally.first_failure != nullptr ? *tally.first_failure : *tally.first_rebuild;
   Finding finding = new_finding("RF702", Certainty::proven);
   finding.count = churn ? rebuilds : tally.failed;
+  finding.call = first.sequence;
   finding.where = fmt::format("{} by thread {}", to_string(first.api), first.thread);
   if (churn)
     finding.message = fmt::format(

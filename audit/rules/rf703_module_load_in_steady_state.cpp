@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string>
 
 #include "audit/rules/checks.hpp"
 #include "audit/rules/step_tally.hpp"
+#include "traces/step_names.hpp"
 
 namespace refrain {
 namespace {
@@ -23,9 +25,9 @@ bool loads(const ApiEvent& call) noexcept {
 void check_recording(const Recording& recording, Report& report) {
   const auto steps = steps_of(recording.timeline);
   StepTally tally(recording.timeline, steps.size());
-  std::map<StringId, std::size_t> seen;
+  std::map<std::string, std::size_t> seen;  // by kind of step
   for (const StepCalls& step : steps) {
-    if (++seen[step.range->name] <= kWarmUpSteps) continue;
+    if (++seen[step_kind(recording.timeline.text(step.range->name))] <= kWarmUpSteps) continue;
     for (const ApiEvent* call : step.calls)
       if (loads(*call)) tally.add(step, *call);
   }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string>
 
 #include "audit/rules/checks.hpp"
 #include "audit/rules/eager_work.hpp"
 #include "audit/rules/words.hpp"
 #include "audit/steps.hpp"
+#include "traces/step_names.hpp"
 
 namespace refrain {
 namespace {
@@ -47,9 +49,12 @@ void add(Coverage& coverage, const StepCalls& step) {
   }
 }
 
-void report_fall(const Timeline& timeline, const Coverage& coverage, std::size_t all, Report& report) {
+void report_fall(const Timeline& timeline, const std::string& kind, const Coverage& coverage, std::size_t all,
+                 Report& report) {
   const StepCalls& step = *coverage.fallen.front();
-  Finding finding = new_finding("RF704", Certainty::proven);
+  Finding finding = new_finding("RF704", step_certainty(timeline));
+  finding.call = coverage.first->sequence;
+  finding.step = step.number;
   finding.count = coverage.fallen.size();
   finding.where = describe_step(timeline, step, all);
   finding.message = fmt::format(
@@ -61,7 +66,7 @@ void report_fall(const Timeline& timeline, const Coverage& coverage, std::size_t
   finding.fix =
       "look for what the step needs to be padded to its bucket and did not get, such as a page for a dummy "
       "request: allocate it before the first step";
-  report.add(std::move(finding), std::vector<std::string>{timeline.text(step.range->name)});
+  report.add(std::move(finding), std::vector<std::string>{kind});
 }
 
 }  // namespace
@@ -69,11 +74,11 @@ void report_fall(const Timeline& timeline, const Coverage& coverage, std::size_t
 void check_rf704(const SubjectView& view, Report& report) {
   for (const Recording* recording : recordings_with_steps(view, report, "RF704")) {
     const auto steps = steps_of(recording->timeline);
-    std::map<StringId, Coverage> names;
-    for (const StepCalls& step : steps) add(names[step.range->name], step);
-    for (const auto& [name, coverage] : names)
+    std::map<std::string, Coverage> kinds;
+    for (const StepCalls& step : steps) add(kinds[step_kind(recording->timeline.text(step.range->name))], step);
+    for (const auto& [kind, coverage] : kinds)
       if (!coverage.mixed && coverage.replayed >= kSteps && coverage.fallen.size() >= kSteps)
-        report_fall(recording->timeline, coverage, steps.size(), report);
+        report_fall(recording->timeline, kind, coverage, steps.size(), report);
   }
 }
 

@@ -18,8 +18,9 @@ namespace refrain {
 struct StepCost {
   const ApiEvent* first = nullptr;
   std::uint64_t count = 0, total_ns = 0;
-  std::size_t steps = 0;             ///< that have any
-  const StepCalls* worst = nullptr;  ///< the most host time; where times are not known, the most calls
+  std::size_t steps = 0;                 ///< that have any
+  const StepCalls* worst = nullptr;      ///< the most host time; where times are not known, the most calls
+  const ApiEvent* worst_call = nullptr;  ///< the first in it
   std::uint64_t worst_count = 0, worst_ns = 0;
 };
 
@@ -27,8 +28,9 @@ class StepTally {
  public:
   explicit StepTally(const Timeline& timeline, std::size_t all_steps) : timeline_(timeline), all_steps_(all_steps) {}
 
-  /// All calls of a step before those of the next. `ns`: host time that the call cost.
-  void add(const StepCalls& step, const ApiEvent& call, std::uint64_t ns);
+  /// All calls of a step before those of the next. `ns`: host time that the call cost. `as`: the call that stands for
+  /// several kinds which are one fault.
+  void add(const StepCalls& step, const ApiEvent& call, std::uint64_t ns, const ApiEvent* as = nullptr);
   void add(const StepCalls& step, const ApiEvent& call) { add(step, call, duration_ns(call)); }
 
   /// Calls use(cost) for every kind.
@@ -51,6 +53,7 @@ class StepTally {
   struct Row {
     StepCost cost;
     const StepCalls* current = nullptr;
+    const ApiEvent* current_call = nullptr;
     std::uint64_t count = 0, ns = 0;  // in the current step
   };
   static void close(Row& row);

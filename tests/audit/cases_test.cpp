@@ -11,7 +11,6 @@
 
 #include "audit/audit.hpp"
 #include "audit/rules.hpp"
-#include "graphs/readers.hpp"
 #include "tests/catch.hpp"
 #include "traces/readers.hpp"
 
@@ -31,16 +30,9 @@ std::string text_of(const fs::path& file) {
 }
 
 Subject subject_of(const fs::path& file) {
-  if (file.extension() == ".jsonl") {
-    Recording recording = load_recording(file.string());
-    recording.name = file.filename().string();
-    return {{std::move(recording)}};
-  }
-  const std::string text = text_of(file);
-  for (const GraphReader& reader : graph_readers())
-    if (reader.sniff(text)) return {{{file.filename().string(), reader.read(text, file.string()), {}, false}}};
-  FAIL("no reader for " << file);
-  return {};
+  Recording recording = load_recording(file.string());
+  recording.name = file.filename().string();
+  return {{std::move(recording)}};
 }
 
 std::string nodes_of(const Finding& finding) {

@@ -3,7 +3,7 @@
 #include "traces/step_stats.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "tests/catch.hpp"
@@ -258,9 +258,9 @@ TEST_CASE("step stats: a million events take little time") {
     timeline.work.push_back(work);
     if (i % 100 == 0) timeline.ranges.push_back({2 * i, 2 * i + 199, 10 * i, 10 * i + 1000, 1, 0, true});
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: others may be busy
   const auto steps = step_stats(timeline);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(std::clock() - start < 2 * CLOCKS_PER_SEC);
   REQUIRE(steps.size() == 5000);
   CHECK(steps[4999].eager_launches == 99);
 }

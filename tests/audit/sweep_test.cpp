@@ -49,17 +49,23 @@ const std::vector<Swept> kSamples = {
 
 const std::vector<Swept> kPublic = {
     {"dot/einsummable_cuda_graph_verbose.dot", 0, {}},
-    // No range of it numbers a step: where its 10 blocking copies stand is not known.
-    {"kineto/hta_step_based_pageable_sync.json.gz", 0, {}},
+    // No range of it numbers a step; 5 times the same calls with 2 blocking copies each. A round is cut behind its
+    // wait, which is that of a copy, so that the first 2 copies lie before the first of 4 whole rounds.
+    {"kineto/hta_step_based_pageable_sync.json.gz", 1, {"error RF103 8"}},
     {"kineto/hta_trace_diff_test.json.gz", 1, {"error RF103 60"}},
     {"kineto/kineto_docs_after_fix_trace.json.gz", 0, {}},
     {"kineto/leimao_with_manual_capture.json.gz", 0, {}},
     // An allocator grew the pool of three graphs by 12 calls.
     {"kineto/tracelens_vllm_piecewise_capture_mi300x.json.gz", 0, {"note RF201 5", "note RF201 6", "note RF201 1"}},
     {"nsys/jacc_report1_no_cuda_tables.sqlite", 3, {"error RF803 1"}},
-    {"nsys/nsysai_mfu_2gpu_after.sqlite", 0, {}},
+    // 30 rounds of training with a pageable copy and its sync in each; 2 more of the 32 copies come before.
+    {"nsys/nsysai_mfu_2gpu_after.sqlite", 1, {"error RF103 30"}},
     {"nsys/nsysai_mock.sqlite", 0, {}},
-    {"nsys/pipit_cloverleaf.sqlite", 0, {}},
+    // 9 rounds of a solver that waits behind each kernel and copies with the blocking form: 125 syncs and 25 copies a
+    // round, the last sync at its end.
+    {"nsys/pipit_cloverleaf.sqlite",
+     1,
+     {"error RF102 1116", "error RF103 216", "error RF103 9", "warning RF106 9", "warning RF106 9"}},
 };
 
 void check(const Swept& swept, const std::string& path) {

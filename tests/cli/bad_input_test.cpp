@@ -98,7 +98,7 @@ TEST_CASE("bad input: traces that are cut, damaged, empty, of another schema or 
   check_refused("audit " + temporary_file("empty.json.gz", ""), {"empty.json.gz", "empty"});
   check_refused("audit " + temporary_file("empty.sqlite", ""), {"empty.sqlite", "empty"});
   check_refused("audit " + temporary_file("cut.json", R"({"traceEvents": [{"ph": "X", "name": )"),
-                {"cut.json", "byte 38"});
+                {"cut.json", "byte 37"});
   check_refused("audit " + temporary_file("deep.json", R"({"traceEvents": )" + std::string(100'000, '[')),
                 {"deep.json", "64 deep"});
   check_refused(

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "audit/audit.hpp"
+#include "audit/review/amounts.hpp"
 #include "audit/review/step_kinds.hpp"
 #include "audit/review/text_table.hpp"
 #include "audit/steps.hpp"
@@ -170,11 +171,11 @@ TEST_CASE("review: two traces show what became slower and which findings are new
 }
 
 TEST_CASE("review: times and bytes are short") {
-  CHECK(time_text(812) == "812 ns");
-  CHECK(time_text(12'340) == "12.3 us");
-  CHECK(time_text(4'560'000) == "4.56 ms");
-  CHECK(time_text(1'200'000'000) == "1.20 s");
+  CHECK(duration_text(812) == "812 ns");
+  CHECK(duration_text(12'340) == "12.3 us");
+  CHECK(duration_text(4'560'000) == "4.56 ms");
+  CHECK(duration_text(1'200'000'000) == "1.20 s");
   CHECK(bytes_text(999) == "999 B");
-  CHECK(bytes_text(3'400'000) == "3.4 MB");
+  CHECK(bytes_text(3'500'000) == "3.3 MiB");
   CHECK(text_table({{"a", "b"}, {"long", "1"}}) == "  a     b\n  long  1\n");
 }

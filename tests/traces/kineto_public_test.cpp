@@ -55,7 +55,8 @@ TEST_CASE("kineto: pageable copies with their syncs are there and an optimizer's
   const std::string path = public_trace("kineto/hta_step_based_pageable_sync.json.gz");
   if (path.empty()) return;
   const Timeline timeline = load_recording(path).timeline;
-  CHECK(steps_in(timeline).empty());
+  for (const RangeEvent& range : timeline.ranges)
+    if (range.step) CHECK(timeline.text(range.name).find("ptimizer") == std::string::npos);
   CHECK(calls_of(timeline, Api::memcpy_async_h2d_pageable) == 10);
   CHECK(calls_of(timeline, Api::stream_synchronize) == 10);
 }

@@ -164,13 +164,24 @@ void read_check(FlatRecord& record, RecordSink& sink) {
   sink.check(check, graph, axis, fill);
 }
 
-constexpr std::array<RecordType, 6> kTypes{{
+void read_limit(FlatRecord& record, RecordSink& sink) {
+  EvidenceLimit limit;
+  need(record, "name", "what limits the recording, in kebab case");
+  limit.name = text_or_empty(record, "name");
+  limit.sentence = text_or_empty(record, "sentence");
+  record.read("count", limit.count);
+  record.check_all_known("a limit");
+  sink.limit(limit);
+}
+
+constexpr std::array<RecordType, 7> kTypes{{
     {.name = "call", .read = read_call},
     {.name = "range", .read = read_range},
     {.name = "buffer", .read = read_buffer},
     {.name = "graph", .read = read_graph},
     {.name = "binding", .read = read_binding},
     {.name = "check", .read = read_check},
+    {.name = "limit", .read = read_limit},
 }};
 
 nlohmann::json parse_header(std::string_view line, const std::string& file) {

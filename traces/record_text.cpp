@@ -169,6 +169,14 @@ std::string check_text(const ReplayCheck& check, std::string_view graph, std::st
   return std::move(line).take();
 }
 
+std::string limit_text(const EvidenceLimit& limit) {
+  Line line("limit");
+  line.text("name", limit.name);
+  line.text("sentence", limit.sentence);
+  line.number_unless_0("count", limit.count);
+  return std::move(line).take();
+}
+
 std::string end_text(std::uint64_t records) {
   Line line("end");
   line.number("records", records);

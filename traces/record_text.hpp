@@ -20,6 +20,7 @@ namespace refrain {
 [[nodiscard]] std::string binding_text(const BindingEvent& event, std::string_view name);
 [[nodiscard]] std::string check_text(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                                      std::string_view fill);
+[[nodiscard]] std::string limit_text(const EvidenceLimit& limit);
 [[nodiscard]] std::string end_text(std::uint64_t records);
 
 }  // namespace refrain

@@ -88,6 +88,10 @@ void RecordingWriter::append(const ReplayCheck& check, std::string_view graph, s
   append_line(check_text(check, graph, axis, fill));
 }
 
+void RecordingWriter::append(const EvidenceLimit& limit) {
+  append_line(limit_text(limit));
+}
+
 void RecordingWriter::flush() {
   errno = 0;
   if (file_ == nullptr || gzflush(file_.get(), Z_SYNC_FLUSH) != Z_OK) fail();

@@ -39,6 +39,7 @@ class RecordingWriter {
   void append(const Graph& graph, std::optional<GraphTie> tie);
   void append(const BindingEvent& event, std::string_view name);
   void append(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill);
+  void append(const EvidenceLimit& limit);
 
   void flush();
   /// Writes the end record and closes the file; nothing can follow.

@@ -128,6 +128,11 @@ struct GraphNodeEvent {
   std::uint32_t process = 0;                ///< as in WorkEvent
 };
 
+/// Calls and graphs that the auditor of a live process failed to write down: rule 802's.
+inline constexpr std::string_view kRecordsLost = "records-lost";
+/// The process' frees inside a caching allocator are no calls of the driver's.
+inline constexpr std::string_view kCachingAllocator = "caching-allocator";
+
 /// Something that the input's maker did not record, so that its absence proves nothing. It is no fault of the file.
 struct EvidenceLimit {
   std::string name;      ///< kebab case, e.g. `graph-mode`

@@ -88,6 +88,7 @@ void write(const std::string& path, const Recording& recording, const DeviceLine
   const std::vector<const GraphEvent*> ties = ties_of(recording);
   RecordingWriter writer(path, {recording.name, device});
   for (const Place& place : in_order(recording, ties)) append(writer, recording, ties, place);
+  for (const EvidenceLimit& limit : recording.timeline.limits) writer.append(limit);
   if (recording.timeline.complete && recording.timeline.problems.empty())
     writer.finish();
   else

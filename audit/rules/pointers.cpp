@@ -182,6 +182,8 @@ void tell_what_is_hidden(const GraphView& view, const GraphLife* life, const Buf
   if (!history.is_known()) report.not_checked(rule, "no allocation history in the input");
   if (fault != PointerFault::host && capture.cannot_see(Unseen::kernel_params))
     report.not_checked(rule, "no kernel arguments in the input (a DOT dump holds none)");
+  for (const EvidenceLimit& limit : view.recording().timeline.limits)
+    if (limit.name == kCachingAllocator && fault != PointerFault::host) report.not_checked(rule, limit.sentence);
   if (life != nullptr && life->updated)
     report.not_checked(rule, "a graph exec was updated: the recording does not say from which graph");
 }

@@ -13,6 +13,8 @@ namespace {
 std::uint64_t total(const Timeline& timeline) {
   std::uint64_t count = 0;
   for (const ReadProblem& problem : timeline.problems) count += problem.count;
+  for (const EvidenceLimit& limit : timeline.limits)
+    if (limit.name == kRecordsLost) count += limit.count;
   return count;
 }
 
@@ -34,6 +36,8 @@ void report_lost(const Recording& recording, Report& report) {
     finding.evidence.push_back(fmt::format("{}, {} time{}{}: {}", problem.name, problem.count,
                                            problem.count == 1 ? "" : "s", first, problem.sentence));
   }
+  for (const EvidenceLimit& limit : timeline.limits)
+    if (limit.name == kRecordsLost) finding.evidence.push_back(limit.sentence);
   finding.fix = "record again, and let the program end its recording";
   report.add(std::move(finding), names);
 }
@@ -44,7 +48,7 @@ void check_rf802(const SubjectView& view, Report& report) {
   if (view.subject().recordings.empty()) report.not_checked("RF802", "there was no input");
   // A file that holds graphs alone is read as a whole or refused.
   for (const Recording* recording : view.timelines())
-    if (!recording->timeline.problems.empty() || !recording->timeline.complete) report_lost(*recording, report);
+    if (total(recording->timeline) != 0 || !recording->timeline.complete) report_lost(*recording, report);
 }
 
 }  // namespace refrain

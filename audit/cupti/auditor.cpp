@@ -1,0 +1,254 @@
+#include "audit/cupti/auditor.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <fstream>
+#include <utility>
+
+#include "audit/cupti/process_facts.hpp"
+#include "audit/cupti/watched_calls.hpp"
+
+namespace refrain {
+namespace {
+
+// The auditor's own calls of CUDA are no calls of the program.
+thread_local bool inside = false;
+
+struct Inside {
+  Inside() { inside = true; }
+  ~Inside() { inside = false; }
+};
+
+bool uses_per_thread_streams(std::string_view name) {
+  return name.find("_ptsz") != std::string_view::npos || name.find("_ptds") != std::string_view::npos;
+}
+
+}  // namespace
+
+Auditor::Session::Session(std::string path, const RecordingHeader& header, const CallStreamOptions& options)
+    : sink(std::move(path), {header.name, driver.device()}), stream(sink, driver, options) {}
+
+Auditor::Auditor(const LiveSettings& settings) : settings_(settings), window_(settings) {}
+
+/// Whatever goes wrong in the auditor stays in it.
+template <class Work>
+void Auditor::contained(Work&& work) noexcept {
+  try {
+    work();
+  } catch (...) {
+    ++failures_;
+  }
+}
+
+bool Auditor::open() noexcept {
+  bool attached = false;
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    if (!window_.may_open() || settings_.folder.empty()) return;
+    attached = attach();
+    if (!attached) return window_.step_aside();
+    opened_ns_ = now_ns();
+    recording_.clear();
+    window_.opened(opened_ns_);
+  });
+  if (attached) contained([&] { enable(); });
+  return attached;
+}
+
+bool Auditor::attach() {
+  std::string reason;
+  if (!cupti_) cupti_ = CuptiCalls::load(reason);
+  if (!cupti_) {
+    say("cupti-missing", reason);
+    return false;
+  }
+  std::array<char, 256> holder{};
+  CUpti_SubscriberParams params{};
+  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+  params.subscriberName = "refrain";
+  params.oldSubscriberName = holder.data();
+  params.oldSubscriberSize = holder.size();
+  const CUptiResult result = cupti_->subscribe(&subscriber_, callback, this, &params);
+  if (result == CUPTI_SUCCESS) return true;
+  const char* text = nullptr;
+  (void)cupti_->result_string(result, &text);
+  if (holder[0] != '\0')
+    say("cupti-held", fmt::format("{} holds CUPTI, which serves one tool at a time; run without it", holder.data()));
+  else
+    say("cupti-refused", fmt::format("cuptiSubscribe_v2 came back {} ({}); another profiler, debugger or sanitizer may "
+                                     "hold CUPTI",
+                                     static_cast<int>(result), text != nullptr ? text : "no reason given"));
+  return false;
+}
+
+void Auditor::enable() {
+  const auto enable_all = [&](std::span<const WatchedCall> calls, CUpti_CallbackDomain domain,
+                              std::vector<Watched>& table) {
+    std::vector<Watched> by_id;
+    for (const WatchedCall& call : calls) {
+      if (by_id.size() <= call.id) by_id.resize(call.id + 1);
+      by_id[call.id] = {&call, find_api(call.name).value_or(ApiName{}), uses_per_thread_streams(call.name)};
+    }
+    if (table.empty()) table = std::move(by_id);  // the same for each window: a callback may be reading it
+    for (const WatchedCall& call : calls)
+      if (cupti_->enable_callback(1, subscriber_, domain, call.id) != CUPTI_SUCCESS) ++failures_;
+  };
+  enable_all(watched_runtime_calls(), CUPTI_CB_DOMAIN_RUNTIME_API, runtime_);
+  enable_all(watched_driver_calls(), CUPTI_CB_DOMAIN_DRIVER_API, driver_);
+}
+
+void CUPTIAPI Auditor::callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (inside || data == nullptr) return;
+  const Inside guard;
+  auto& auditor = *static_cast<Auditor*>(self);
+  auditor.contained([&] { auditor.take(domain, id, *static_cast<const CUpti_CallbackData*>(data)); });
+}
+
+void Auditor::take(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  const std::vector<Watched>& table = domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_ : driver_;
+  if (id >= table.size() || table[id].call == nullptr) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const WindowState state = window_.state();
+    if (detaching_ || (state != WindowState::open && state != WindowState::closing)) return;
+    if (state == WindowState::open) add(table[id], domain, data);
+    if (data.callbackSite != CUPTI_API_EXIT || !window_.must_close(now_ns())) return;
+    detaching_ = true;
+    end_session();
+  }
+  // Without the lock: CUPTI may wait for callbacks of other threads, which wait for it.
+  detach();
+}
+
+void Auditor::add(const Watched& watched, CUpti_CallbackDomain domain, const CUpti_CallbackData& data) {
+  CallStream& stream = session().stream;
+  const LiveCall call = call_of(watched, domain, data);
+  if (data.callbackSite == CUPTI_API_ENTER) return stream.enter(call);
+  stream.exit(call);
+  const bool outer = !stream.is_open(call.thread);
+  if (outer && call.name.api == Api::graph_launch && call.kind == LiveKind::call) window_.count_launch();
+}
+
+LiveCall Auditor::call_of(const Watched& watched, CUpti_CallbackDomain domain, const CUpti_CallbackData& data) const {
+  LiveCall call;
+  call.kind = watched.call->kind;
+  call.name = watched.name;
+  call.per_thread = watched.per_thread;
+  call.from_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  call.correlation = data.correlationId;
+  call.thread = thread_number();
+  call.time_ns = now_ns();
+  const bool exit = data.callbackSite == CUPTI_API_EXIT;
+  // cudaError_t or CUresult: both are numbers of the same meaning where a capture is concerned.
+  if (exit && data.functionReturnValue != nullptr) call.code = *static_cast<const int*>(data.functionReturnValue);
+  if (watched.call->decode != nullptr && data.functionParams != nullptr)
+    watched.call->decode(data.functionParams, exit && call.code == 0, call);
+  if (data.symbolName != nullptr && call.function != 0) call.symbol = data.symbolName;
+  return call;
+}
+
+Auditor::Session& Auditor::session() {
+  if (session_) return *session_;
+  const std::string path = fmt::format("{}/{}-{}.jsonl.gz", settings_.folder, ::getpid(), ++sessions_);
+  CallStreamOptions options{settings_.checks, opened_ns_, false};
+  options.sees_first_uses = sessions_ == 1 && settings_.opens_at_start() && loads_kernels_lazily();
+  session_ = std::make_unique<Session>(path, RecordingHeader{command_line(), {}}, options);
+  return *session_;
+}
+
+std::vector<EvidenceLimit> Auditor::limits() const {
+  std::vector<EvidenceLimit> out;
+  if (failures_ != 0)
+    out.push_back({std::string(kRecordsLost),
+                   fmt::format("the auditor failed {} time(s) inside the process: what it was to write then is missing",
+                               failures_.load()),
+                   failures_});
+  if (has_library("libc10_cuda.so"))
+    out.push_back({std::string(kCachingAllocator),
+                   "PyTorch's caching allocator hands memory out and takes it back without the driver: tensors that "
+                   "were freed inside it are not seen as freed",
+                   1});
+  return out;
+}
+
+void Auditor::end_session() {
+  if (!session_) return;
+  session_->stream.finish(limits());
+  recording_ = session_->sink.path();
+  if (const std::string& failure = session_->sink.failure(); !failure.empty()) say("recording-cut", failure);
+  session_.reset();
+  failures_ = 0;
+}
+
+/// At the exit of a call: only there may CUPTI be finalized, and without that every launch stays dear.
+void Auditor::detach() noexcept {
+  (void)cupti_->unsubscribe(subscriber_);
+  (void)cupti_->finalize();
+  const std::lock_guard lock(mutex_);
+  subscriber_ = nullptr;
+  detaching_ = false;
+  window_.closed();
+}
+
+void Auditor::close() noexcept {
+  window_.ask_close();
+  if (window_.state() != WindowState::closing) return;
+  // A watched call that asks for what it has: its exit is where the window closes.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  if (cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess) (void)cudaThreadExchangeStreamCaptureMode(&mode);
+}
+
+void Auditor::toggle() noexcept {
+  if (!open()) window_.ask_close();
+}
+
+void Auditor::push_range(std::string_view name) noexcept {
+  if (!settings_.range.empty() && name == settings_.range) (void)open();
+  if (window_.state() != WindowState::open) return;
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    if (session_) session_->stream.push_range(thread_number(), now_ns(), name);
+  });
+}
+
+void Auditor::pop_range() noexcept {
+  bool ends = false;
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    if (!session_) return;
+    const std::string name = session_->stream.pop_range(thread_number(), now_ns());
+    ends = !settings_.range.empty() && name == settings_.range;
+  });
+  if (ends) close();
+}
+
+void Auditor::process_ends() noexcept {
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    if (window_.state() == WindowState::off) return;
+    end_session();
+    // CUDA may be going down: nothing is called any more.
+    window_.step_aside();
+  });
+}
+
+void Auditor::forked() noexcept {
+  new (&mutex_) std::mutex;
+  // Its file is the parent's: closing it here would write the parent's bytes twice.
+  (void)session_.release();
+  sessions_ = 0;
+  if (window_.state() == WindowState::open || window_.state() == WindowState::closing) window_.closed();
+}
+
+void Auditor::say(std::string_view code, std::string_view text) const noexcept {
+  try {
+    std::ofstream file(fmt::format("{}/{}.status", settings_.folder, ::getpid()), std::ios::app);
+    file << code << '\t' << text << '\n';
+  } catch (...) {
+  }
+}
+
+}  // namespace refrain

@@ -1,0 +1,51 @@
+#include "audit/cupti/live_graphs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace refrain {
+
+std::uint64_t LiveGraphs::name_graph(std::uint64_t handle) {
+  graphs_[handle] = {++numbers_, edits_};
+  return numbers_;
+}
+
+std::uint64_t LiveGraphs::number_of(std::uint64_t handle) const {
+  const auto known = graphs_.find(handle);
+  return known == graphs_.end() || known->second.edits != edits_ ? 0 : known->second.number;
+}
+
+void LiveGraphs::instantiated(std::uint64_t handle, std::uint64_t graph) {
+  execs_[handle] = {++numbers_, graph, 0};
+}
+
+LiveGraphs::Exec& LiveGraphs::exec(std::uint64_t handle) {
+  Exec& known = execs_[handle];
+  if (known.number == 0) known.number = ++numbers_;
+  return known;
+}
+
+Graph LiveGraphs::read(LiveDriver& driver, std::uint64_t handle) const {
+  WalkedGraph walked = driver.walk(handle);
+  bool hidden = false;
+  for (std::size_t i = 0; i < walked.handles.size(); ++i) {
+    Node& node = walked.graph.nodes[i];
+    if (const auto from = origins_.find(walked.handles[i]); from != origins_.end()) {
+      node.scope = from->second.scope;
+      node.call_site = from->second.call_site;
+    }
+    if (node.kind != NodeKind::conditional) continue;
+    const auto bodies = bodies_.find(walked.handles[i]);
+    hidden = hidden || bodies == bodies_.end();
+    if (bodies == bodies_.end()) continue;
+    for (const std::uint64_t body : bodies->second) node.bodies.push_back(read(driver, body));
+  }
+  auto& unseen = walked.graph.capture.unseen;
+  // The walk cannot see any body; the ones that were noted when their nodes were made are there now.
+  for (const Node& node : walked.graph.nodes)
+    for (const Graph& body : node.bodies) hidden = hidden || body.capture.cannot_see(Unseen::bodies);
+  if (!hidden) std::erase(unseen, Unseen::bodies);
+  return std::move(walked.graph);
+}
+
+}  // namespace refrain

@@ -1,0 +1,59 @@
+// The graphs and graph execs of a running program, under numbers of their own: a
+// driver hands its handles out again, and a graph that was changed is another one.
+// A number is given once, so whatever the recording says of it holds for good. An
+// exec that was made before anyone listened has a number and no graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "audit/cupti/live_driver.hpp"
+
+namespace refrain {
+
+/// Where a captured node came from.
+struct NodeOrigin {
+  std::string scope, call_site;
+};
+
+class LiveGraphs {
+ public:
+  struct Exec {
+    std::uint64_t number = 0, graph = 0;  ///< graph 0 = not known
+    std::uint64_t launches = 0;
+  };
+
+  /// A new number for the handle.
+  std::uint64_t name_graph(std::uint64_t handle);
+  /// The graph's number; 0 when it was never read, or was changed since.
+  [[nodiscard]] std::uint64_t number_of(std::uint64_t handle) const;
+  void forget_graph(std::uint64_t handle) { graphs_.erase(handle); }
+  void edited() noexcept { ++edits_; }
+
+  void instantiated(std::uint64_t handle, std::uint64_t graph);
+  /// From now on it runs that graph; 0 = not known which.
+  void updated(std::uint64_t handle, std::uint64_t graph) { exec(handle).graph = graph; }
+  /// A number is given to one that was not seen before.
+  [[nodiscard]] Exec& exec(std::uint64_t handle);
+  void forget_exec(std::uint64_t handle) { execs_.erase(handle); }
+
+  void came_from(std::uint64_t node, NodeOrigin origin) { origins_[node] = std::move(origin); }
+  void has_bodies(std::uint64_t node, std::vector<std::uint64_t> graphs) { bodies_[node] = std::move(graphs); }
+  /// Reads the graph, says of its nodes where they came from, and gives its conditional nodes their bodies.
+  [[nodiscard]] Graph read(LiveDriver& driver, std::uint64_t handle) const;
+
+ private:
+  struct Known {
+    std::uint64_t number = 0, edits = 0;
+  };
+
+  std::unordered_map<std::uint64_t, Known> graphs_;
+  std::unordered_map<std::uint64_t, Exec> execs_;
+  std::unordered_map<std::uint64_t, NodeOrigin> origins_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> bodies_;
+  std::uint64_t edits_ = 0, numbers_ = 0;
+};
+
+}  // namespace refrain

@@ -26,10 +26,11 @@ bool keeps(Keep keep, const Report& report) {
   return keep == Keep::all || (keep == Keep::with_findings && !report.findings().empty());
 }
 
-Judged judge(const std::string& file, const BatchOptions& options) {
+Judged judge(const BatchInput& input, const BatchOptions& options) {
   Judged judged;
   std::vector<Recording> recordings;
-  recordings.push_back(load_recording(file));
+  recordings.push_back(load_recording(input.file));
+  if (!input.name.empty()) recordings.back().name = input.name;
   if (options.coverage) judged.coverage = apply_contracts(recordings, options.contracts);
   Subject subject{std::move(recordings)};
   judged.report = audit(subject);
@@ -41,14 +42,14 @@ Judged judge(const std::string& file, const BatchOptions& options) {
 /// was first.
 class Queue {
  public:
-  Queue(std::span<const std::string> files, const BatchOptions& options)
-      : files_(files), options_(options), judged_(files.size()) {}
+  Queue(std::span<const BatchInput> inputs, const BatchOptions& options)
+      : inputs_(inputs), options_(options), judged_(inputs.size()) {}
 
   void work() {
-    for (std::size_t i = next_++; i < files_.size() && !failed_; i = next_++) {
+    for (std::size_t i = next_++; i < inputs_.size() && !failed_; i = next_++) {
       announce(i);
       try {
-        judged_[i] = judge(files_[i], options_);
+        judged_[i] = judge(inputs_[i], options_);
       } catch (...) {
         judged_[i].error = std::current_exception();
         failed_ = true;
@@ -62,10 +63,10 @@ class Queue {
   void announce(std::size_t input) {
     if (!options_.progress) return;
     const std::lock_guard lock(progress_);
-    options_.progress(begun_++, files_.size(), files_[input]);
+    options_.progress(begun_++, inputs_.size(), inputs_[input].file);
   }
 
-  std::span<const std::string> files_;
+  std::span<const BatchInput> inputs_;
   const BatchOptions& options_;
   std::vector<Judged> judged_;
   std::atomic<std::size_t> next_ = 0;
@@ -89,10 +90,10 @@ void add(ContractCoverage& all, ContractCoverage&& one) {
 
 }  // namespace
 
-Batch audit_files(std::span<const std::string> files, const BatchOptions& options) {
+Batch audit_files(std::span<const BatchInput> inputs, const BatchOptions& options) {
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t jobs = std::min(options.jobs == 0 ? cores : options.jobs, files.size());
-  Queue queue(files, options);
+  const std::size_t jobs = std::min(options.jobs == 0 ? cores : options.jobs, inputs.size());
+  Queue queue(inputs, options);
   {
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < jobs; ++i) others.emplace_back([&] { queue.work(); });
@@ -106,6 +107,12 @@ Batch audit_files(std::span<const std::string> files, const BatchOptions& option
     if (judged.subject) batch.subjects.push_back(std::move(*judged.subject));
   }
   return batch;
+}
+
+std::vector<BatchInput> inputs_of(std::span<const std::string> files) {
+  std::vector<BatchInput> inputs;
+  for (const std::string& file : files) inputs.push_back({file, {}});
+  return inputs;
 }
 
 }  // namespace refrain

@@ -20,6 +20,11 @@ namespace refrain {
 /// Which inputs stay in memory once they are judged.
 enum class Keep : std::uint8_t { none, with_findings, all };
 
+struct BatchInput {
+  std::string file;
+  std::string name;  ///< what reports call it; empty = the file
+};
+
 struct BatchOptions {
   std::size_t jobs = 0;   ///< threads; 0 = one a core
   bool coverage = false;  ///< apply contracts and say for every node where its contract comes from
@@ -36,6 +41,9 @@ struct Batch {
 };
 
 /// Throws Error{input} for the first input, in their order, that cannot be read.
-[[nodiscard]] Batch audit_files(std::span<const std::string> files, const BatchOptions& options);
+[[nodiscard]] Batch audit_files(std::span<const BatchInput> inputs, const BatchOptions& options);
+
+/// Each under its own name.
+[[nodiscard]] std::vector<BatchInput> inputs_of(std::span<const std::string> files);
 
 }  // namespace refrain

@@ -1,10 +1,15 @@
-// refrain audit: files in, one report or several and an exit code out.
+// refrain audit: files in, or a command that is run with the auditor inside it; one
+// report or several and an exit code out. Of a command: its own exit code where that
+// is not 0, else the report's; the report comes either way.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +19,8 @@
 #include "audit/suppressions.hpp"
 #include "cli/audit_flags.hpp"
 #include "cli/command.hpp"
+#include "cli/inject_library.hpp"
+#include "cli/live_run.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/save_text.hpp"
 #include "cli/threshold_flags.hpp"
@@ -55,8 +62,8 @@ void write_reports(const std::vector<Wanted>& wanted, ReportSource source) {
   }
 }
 
-int run(const AuditFlags& flags) {
-  check_threshold(flags.threshold);
+/// The judging, once the recordings are there.
+int report_on(const AuditFlags& flags, std::span<const BatchInput> inputs) {
   const std::vector<Wanted> wanted = wanted_reports(flags);
   std::vector<Suppression> suppressions;
   if (!flags.suppress.empty()) suppressions = read_suppressions(read_json(InputFile(flags.suppress)), flags.suppress);
@@ -69,7 +76,7 @@ int run(const AuditFlags& flags) {
 
   const bool covers = !contracts.empty() || flags.explain;
   ProgressLine line;
-  Batch batch = audit_files(flags.files, {flags.jobs, covers, contracts, kept_by(wanted), line.progress()});
+  Batch batch = audit_files(inputs, {flags.jobs, covers, contracts, kept_by(wanted), line.progress()});
   Report& report = batch.report;
   apply_suppressions(report, suppressions, today(), flags.suppress);
   if (baseline) baseline->apply(report);
@@ -80,10 +87,49 @@ int run(const AuditFlags& flags) {
   return report.exit_code(flags.threshold);
 }
 
+/// The same in each run of the command: by number, not by process id.
+std::vector<BatchInput> named_inputs(const AuditFlags& flags, const std::vector<std::filesystem::path>& files) {
+  const std::string command = fmt::format("{}", fmt::join(flags.command, " "));
+  std::vector<BatchInput> inputs;
+  for (const std::filesystem::path& file : files)
+    inputs.push_back({file.string(), files.size() == 1 ? command
+                                                       : fmt::format("{}, recording {} of {}", command,
+                                                                     inputs.size() + 1, files.size())});
+  return inputs;
+}
+
+int audit_command(const AuditFlags& flags) {
+  (void)wanted_reports(flags);  // a mistake of the command line is told before the command runs for an hour
+  const InjectLibrary library = find_inject_library();
+  if (!library.missing.empty()) {
+    fmt::print(stderr, "refrain: {}\n", library.missing);
+    return kExitCouldNotEstablish;
+  }
+  const TemporaryFolder own;
+  const std::filesystem::path folder = flags.recordings.empty() ? own.path() : std::filesystem::path(flags.recordings);
+  const LiveOutcome outcome = run_live(flags.command, flags.live, folder, library.path);
+  print_problems(outcome);
+  int code = kExitCouldNotEstablish;
+  if (!outcome.recordings.empty()) code = report_on(flags, named_inputs(flags, outcome.recordings));
+  if (outcome.exit_code != 0) return outcome.exit_code;
+  return code == kExitClean && !outcome.could_listen() ? kExitCouldNotEstablish : code;
+}
+
+int run(const AuditFlags& flags) {
+  if (!flags.command.empty() && !flags.files.empty())
+    throw Error(ErrorKind::usage, "refrain audit", "expected files or a command behind --, found both", "");
+  if (flags.command.empty() && flags.files.empty())
+    throw Error(ErrorKind::usage, "refrain audit", "expected files, or a command behind --; try refrain audit --help",
+                "");
+  check_threshold(flags.threshold);
+  return flags.command.empty() ? report_on(flags, inputs_of(flags.files)) : audit_command(flags);
+}
+
 }  // namespace
 
-std::function<int()> declare_audit(CLI::App& app) {
+std::function<int()> declare_audit(CLI::App& app, const std::vector<std::string>& command) {
   auto flags = std::make_shared<AuditFlags>();
+  flags->command = command;
   add_audit_flags(app, *flags);
   return [flags] { return run(*flags); };
 }

@@ -16,11 +16,12 @@ std::string known_format(const std::string& name) {
 }  // namespace
 
 void add_audit_flags(CLI::App& app, AuditFlags& flags) {
-  app.add_option("files", flags.files,
-                 "recordings: refrain.recording/1, plain or gzip; traces: SQLite exports of Nsight Systems; or graphs: "
-                 "refrain.graph/1 JSON, or dumps of "
-                 "cudaGraphDebugDotPrint")
-      ->required();
+  app.add_option(
+      "files", flags.files,
+      "recordings: refrain.recording/1, plain or gzip; traces: SQLite exports of Nsight Systems, traces of "
+      "PyTorch's profiler; or graphs: refrain.graph/1 JSON, or dumps of cudaGraphDebugDotPrint; none where a "
+      "command stands behind --");
+  app.footer("after --: a command to run and audit, e.g. refrain audit -- python3 serve.py");
   add_threshold(app, flags.threshold);
   app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));
   app.add_option("--output", flags.output, "write the report to this file, whole or not at all");
@@ -33,6 +34,8 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
   app.add_flag("--explain", flags.explain, "which nodes have a contract and from where, and which are unknown");
   app.add_option("--baseline", flags.baseline, "a JSON report of an earlier run: what stands there is known");
   app.add_option("--write-baseline", flags.write_baseline, "write this run's JSON report for --baseline");
+  add_live_flags(app, flags.live);
+  app.add_option("--recordings", flags.recordings, "of a command: keep its recordings in this folder");
   app.add_option("--suppress", flags.suppress,
                  "a JSON list of findings that may stand: rule, fingerprint or where, with a reason and a last day");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "audit/report.hpp"
+#include "cli/live_flags.hpp"
 
 namespace refrain {
 
@@ -18,6 +19,9 @@ struct AuditFlags {
   std::string format = "text", output;  ///< output: a file; empty = standard output
   std::vector<std::string> reports;     ///< `sarif=FILE`
   std::string baseline, write_baseline, suppress;
+  std::vector<std::string> command;  ///< to run and audit, in place of files
+  LiveFlags live;
+  std::string recordings;  ///< of the command: a folder to keep them in; empty = not kept
 };
 
 void add_audit_flags(CLI::App& app, AuditFlags& flags);

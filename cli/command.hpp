@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace refrain {
 
@@ -18,11 +20,14 @@ struct Command {
   const char* name;
   const char* description;
   /// Declares the options on `app` and returns what to run once they are parsed.
-  std::function<int()> (*declare)(CLI::App& app);
+  std::function<int()> (*declare)(CLI::App& app) = nullptr;
+  /// Of a command that runs another one: what stood behind `--` comes with it, unparsed.
+  std::function<int()> (*declare_with)(CLI::App& app, const std::vector<std::string>& behind) = nullptr;
 };
 
 std::function<int()> declare_run(CLI::App& app);
-std::function<int()> declare_audit(CLI::App& app);
+std::function<int()> declare_audit(CLI::App& app, const std::vector<std::string>& behind);
+std::function<int()> declare_record(CLI::App& app, const std::vector<std::string>& behind);
 std::function<int()> declare_review(CLI::App& app);
 std::function<int()> declare_rules(CLI::App& app);
 std::function<int()> declare_verify(CLI::App& app);

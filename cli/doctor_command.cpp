@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/device.hpp"
+#include "cli/inject_library.hpp"
 
 namespace refrain {
 namespace {
@@ -28,12 +29,15 @@ struct Finding {
 
 std::vector<Finding> examine() {
   const DeviceProbe cuda = probe_cuda();
+  const InjectLibrary live = find_inject_library();
   const int json[] = {NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH};
   return {
       {"host driver", true, "captures and replays with host twins", ""},
       {"CUDA build", cuda.built, cuda.built ? "compiled in" : "this build has no CUDA parts",
        "run and verify --device cuda"},
       {"GPU", cuda.present, cuda.detail, "run and verify --device cuda"},
+      {"live auditor", live.missing.empty(), live.missing.empty() ? live.path : live.missing,
+       "audit -- CMD and record -- CMD"},
       {"zlib", true, zlibVersion(), ""},
       {"nlohmann-json", true, fmt::format("{}.{}.{}", json[0], json[1], json[2]), ""},
       {"fmt", true, fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100), ""},

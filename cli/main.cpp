@@ -2,11 +2,14 @@
 // line on standard error and exit code 2.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "graphs/error.hpp"
@@ -17,7 +20,9 @@ namespace {
 constexpr std::array kCommands = {
     Command{"run", "capture a step, audit the graph, replay it, compare the result", declare_run},
     Command{"verify", "replay a step with poison where none may matter, and compare", declare_verify},
-    Command{"audit", "check recordings and graphs for capture safety", declare_audit},
+    Command{"audit", "check recordings and graphs, or a command while it runs, for capture safety", nullptr,
+            declare_audit},
+    Command{"record", "run a command and record what it does with CUDA graphs", nullptr, declare_record},
     Command{"review", "cut a trace into steps: what each cost, and what the audit finds in them", declare_review},
     Command{"diff", "what differs between two graphs", declare_diff},
     Command{"mutate", "break a clean graph in many ways, and count what the audit sees", declare_mutate},
@@ -37,14 +42,28 @@ int fail(const std::string& message) {
   return kExitCouldNotRun;
 }
 
+/// What stands behind `--` where a command takes it; else nothing, and CLI11 reads the `--` as it does.
+std::vector<std::string> take_behind(int& argc, char** argv) {
+  if (argc < 2) return {};
+  const auto takes = [&](const Command& command) { return command.name == std::string_view(argv[1]); };
+  const auto command = std::find_if(kCommands.begin(), kCommands.end(), takes);
+  if (command == kCommands.end() || command->declare_with == nullptr) return {};
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  if (dashes == end) return {};
+  argc = static_cast<int>(dashes - argv);
+  return {dashes + 1, end};
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app("Builds, audits and replays CUDA graphs for LLM prefill and decode.", "refrain");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("refrain ") + REFRAIN_VERSION);
+  const std::vector<std::string> behind = take_behind(argc, argv);
   std::map<const CLI::App*, std::function<int()>> actions;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
-    actions[sub] = command.declare(*sub);
+    actions[sub] = command.declare != nullptr ? command.declare(*sub) : command.declare_with(*sub, behind);
   }
   try {
     app.parse(argc, argv);

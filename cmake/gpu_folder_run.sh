@@ -13,6 +13,7 @@ run.sh test           the tests that need a GPU
 run.sh bench [TOPIC]  every benchmark, or one (soak, launch, grouped, ...), into ./results
 run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every"
 run.sh sanitize       compute-sanitizer over the tests, tool by tool, into ./results/sanitizer.log; a few minutes
+run.sh live           PyTorch scripts and C++ probes under refrain audit, into ./results/live.log
 run.sh demo           one step, broken on purpose and then as it should be
 TEXT
 }
@@ -49,6 +50,7 @@ run_bench() {
     if [ "$topic" = capture ] && python3 -c 'import torch' 2>/dev/null; then
       options=(--peer "$here/peers/torch_capture.py")
     fi
+    if python3 -c 'import torch' 2>/dev/null; then export REFRAIN_BENCH_PEER=$here/peers/torch_decode.py; fi
     "$program" --out "results/$topic.json" "${options[@]}" || status=$?
     if [ "$status" -eq 0 ]; then
       say "wrote results/$topic.json"
@@ -102,6 +104,17 @@ sanitize() {
   return "$failed"
 }
 
+# The log is what is committed: the machine, the commit, and a line a script.
+live() {
+  mkdir -p results
+  local log=results/live.log status=0
+  printf '%s, commit %s\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)" \
+    "$REFRAIN_COMMIT" >"$log"
+  python3 -B "$here/live/run_live.py" "$here/bin/refrain" "$here/bin/live_probes" 2>&1 | tee -a "$log" || status=$?
+  PYTHONPATH=$here/python python3 -B "$here/live/window_test.py" "$here/bin/refrain" 2>&1 | tee -a "$log" || status=$?
+  return "$status"
+}
+
 demo() {
   local refrain=$here/bin/refrain status=0
   printf '%s\n\n' '== A step with both protections taken away, over a null block that holds E4M3 NaN =='
@@ -118,6 +131,7 @@ case $command in
   test) run_tests ;;
   bench) run_bench "$@" ;;
   sanitize) sanitize ;;
+  live) live ;;
   demo) demo ;;
   help | -h | --help) usage ;;
   *)

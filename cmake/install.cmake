@@ -6,10 +6,10 @@ include(GNUInstallDirs)
 
 set(folders graphs traces kernels audit runtime)
 set(libraries refrain_graphs refrain_traces refrain_kernels refrain_audit refrain_scales refrain_runtime)
-set(left_out "/(cuda|device|samples)$")
+set(left_out "/(cuda|cupti|device|samples)$")
 if(REFRAIN_HAS_CUDA)
   list(APPEND libraries refrain_graphs_cuda refrain_runtime_cuda)
-  set(left_out "/(device|samples)$")
+  set(left_out "/(cupti|device|samples)$")
 endif()
 
 foreach(library ${libraries})
@@ -43,3 +43,10 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/refrainConfigVersion.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/refrainConfig.cmake ${CMAKE_BINARY_DIR}/refrainConfigVersion.cmake
   DESTINATION ${package})
 install(DIRECTORY audit/contracts/ DESTINATION ${CMAKE_INSTALL_DATADIR}/refrain/contracts FILES_MATCHING PATTERN "*.json")
+
+# The auditor of live processes, found from the program by its place; its C header, and its Python module.
+if(TARGET refrain_inject)
+  install(TARGETS refrain_inject LIBRARY NAMELINK_SKIP)
+  install(FILES audit/cupti/refrain_audit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
+  install(DIRECTORY python/refrain DESTINATION ${CMAKE_INSTALL_LIBDIR}/refrain/python FILES_MATCHING PATTERN "*.py")
+endif()

@@ -95,10 +95,8 @@ void CallStream::before(const LiveCall& call, Thread& thread) {
   const Api api = call.name.api;
   if (takes_memory(api)) thread.leaving = memory_.find(call.address);
   if (api == Api::graph_launch) before_launch(call);
-  if (api == Api::graph_instantiate && graphs_.number_of(call.object) == 0)
-    read_graph(call.object, graphs_.name_graph(call.object), call.thread);
-  if (api == Api::graph_exec_update && graphs_.number_of(call.made) == 0)
-    read_graph(call.made, graphs_.name_graph(call.made), call.thread);
+  if (api == Api::graph_instantiate && graphs_.number_of(call.object) == 0) read_graph(call.object, call.thread);
+  if (api == Api::graph_exec_update && graphs_.number_of(call.made) == 0) read_graph(call.made, call.thread);
 }
 
 void CallStream::before_launch(const LiveCall& call) {
@@ -121,7 +119,10 @@ void CallStream::exit(const LiveCall& call) {
     default: break;
   }
   const std::optional<StreamKey> stream = stream_of(call, thread);
-  if (call.name.api == Api::begin_capture && call.code == 0) captures_.begin(*stream, call.mode);
+  if (call.name.api == Api::begin_capture && call.code == 0) {
+    captures_.begin(*stream, call.mode);
+    if (call.object != 0) graphs_.edited();  // into a graph that exists: a body, or one that grows
+  }
   const ApiEvent event = event_of(call, thread, stream);
   sink_.call(event, detail_of(call, event, thread));
   follow(call, event, thread, stream);
@@ -214,7 +215,7 @@ std::string CallStream::detail_of(const LiveCall& call, const ApiEvent& event, c
 void CallStream::follow(const LiveCall& call, const ApiEvent& event, Thread& thread, std::optional<StreamKey> stream) {
   if (event.api == Api::end_capture) {
     constexpr std::int32_t kIllegalState = 401, kUnmatched = 903;
-    if (event.made != 0) read_graph(call.made, event.made, call.thread);
+    if (event.made != 0) read_graph(call.made, call.thread);
     if (event.code != kIllegalState && event.code != kUnmatched) captures_.end(*stream);
     return;
   }
@@ -255,15 +256,16 @@ void CallStream::follow_memory(const LiveCall& call, const ApiEvent& event, Thre
   thread.leaving.reset();
 }
 
-std::uint64_t CallStream::read_graph(std::uint64_t handle, std::uint64_t number, std::uint64_t thread) {
+void CallStream::read_graph(std::uint64_t handle, std::uint64_t thread) {
   try {
     Graph graph = graphs_.read(driver_, handle);
+    const std::uint64_t number = graphs_.read_as(handle, graph);
+    if (!described_.insert(number).second) return;  // it is as it was: an edit was of another graph
     memory_.watch(number, graph, thread);
     sink_.graph(std::move(graph), GraphTie{tick(), number});
   } catch (const Error&) {
     ++unread_;  // without a record that ties it, its launches are rule 801's
   }
-  return number;
 }
 
 void CallStream::push_range(std::uint64_t thread_id, std::uint64_t time_ns, std::string_view name) {

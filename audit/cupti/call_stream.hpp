@@ -77,7 +77,7 @@ class CallStream {
   void follow_graphs(const LiveCall& call, const ApiEvent& event);
   void follow_memory(const LiveCall& call, const ApiEvent& event, Thread& thread);
   void note_node(const LiveCall& call, const ApiEvent& event, const Thread& thread);
-  std::uint64_t read_graph(std::uint64_t handle, std::uint64_t number, std::uint64_t thread);
+  void read_graph(std::uint64_t handle, std::uint64_t thread);
 
   RecordSink& sink_;
   LiveDriver& driver_;
@@ -91,6 +91,7 @@ class CallStream {
   std::uint32_t stream_count_ = 1;
   std::unordered_set<std::uint64_t> functions_;           // that were launched before
   std::unordered_map<std::uint64_t, std::string> names_;  // of functions, demangled
+  std::unordered_set<std::uint64_t> described_;           // numbers of graphs that the recording holds
   std::uint64_t unread_ = 0;                              // graphs that the driver would not let be read
   std::string last_site_;
 };

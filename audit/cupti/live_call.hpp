@@ -23,7 +23,7 @@ enum class LiveKind : std::uint8_t {
 
 struct LiveCall {
   LiveKind kind = LiveKind::call;
-  ApiName name;
+  ApiName name{};
   bool from_driver = false;  ///< a driver call: part of a runtime call where one is open on the same thread
   std::uint64_t correlation = 0;
   std::uint64_t thread = 0;  ///< the system's number
@@ -39,8 +39,8 @@ struct LiveCall {
   bool external = false;  ///< an event's record or wait that makes a node
   std::int32_t code = 0;
   std::uint64_t function = 0;  ///< of a launch; any number that tells kernels apart
-  std::string_view symbol;     ///< of a launch: the kernel's mangled name
-  std::vector<std::uint64_t> bodies;
+  std::string_view symbol{};   ///< of a launch: the kernel's mangled name
+  std::vector<std::uint64_t> bodies{};
 };
 
 }  // namespace refrain

@@ -1,13 +1,25 @@
 #include "audit/cupti/live_graphs.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <utility>
+
+#include "graphs/readers.hpp"
 
 namespace refrain {
 
 std::uint64_t LiveGraphs::name_graph(std::uint64_t handle) {
-  graphs_[handle] = {++numbers_, edits_};
+  graphs_[handle] = {++numbers_, edits_, 0};
   return numbers_;
+}
+
+std::uint64_t LiveGraphs::read_as(std::uint64_t handle, const Graph& graph) {
+  const std::size_t text = std::hash<std::string>{}(write_graph_json(graph));
+  const auto known = graphs_.find(handle);
+  if (known == graphs_.end() || (known->second.text != 0 && known->second.text != text)) name_graph(handle);
+  Known& now = graphs_[handle];
+  now.edits = edits_;
+  now.text = text;
+  return now.number;
 }
 
 std::uint64_t LiveGraphs::number_of(std::uint64_t handle) const {

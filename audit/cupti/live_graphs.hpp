@@ -25,8 +25,10 @@ class LiveGraphs {
     std::uint64_t launches = 0;
   };
 
-  /// A new number for the handle.
+  /// A new number for the handle: it is another graph from now on.
   std::uint64_t name_graph(std::uint64_t handle);
+  /// The graph was read. Its number; a new one where it is not what was read under this handle before.
+  std::uint64_t read_as(std::uint64_t handle, const Graph& graph);
   /// The graph's number; 0 when it was never read, or was changed since.
   [[nodiscard]] std::uint64_t number_of(std::uint64_t handle) const;
   void forget_graph(std::uint64_t handle) { graphs_.erase(handle); }
@@ -47,6 +49,7 @@ class LiveGraphs {
  private:
   struct Known {
     std::uint64_t number = 0, edits = 0;
+    std::size_t text = 0;  // hash of its description; 0 = not read yet
   };
 
   std::unordered_map<std::uint64_t, Known> graphs_;

@@ -33,7 +33,7 @@ BatchOptions on_threads(std::size_t jobs, Keep keep = Keep::none) {
 
 std::string input_error(const std::vector<std::string>& files, std::size_t jobs) {
   try {
-    (void)audit_files(files, on_threads(jobs));
+    (void)audit_files(inputs_of(files), on_threads(jobs));
   } catch (const Error& error) {
     return error.what();
   }
@@ -49,7 +49,7 @@ TEST_CASE("batch: the report is that of one input after the other however many t
   for (const std::string& file : files) expected.merge(audit(Subject{{load_recording(file)}}));
   REQUIRE(expected.findings().size() > 50);
   for (const std::size_t jobs : {0, 1, 3, 16}) {
-    const Batch batch = audit_files(files, on_threads(jobs));
+    const Batch batch = audit_files(inputs_of(files), on_threads(jobs));
     CHECK(report_json(batch.report) == report_json(expected));
     CHECK(batch.subjects.empty());
   }
@@ -57,11 +57,11 @@ TEST_CASE("batch: the report is that of one input after the other however many t
 
 TEST_CASE("batch: what a format asks for is kept in the order of the inputs") {
   const std::vector<std::string> files = case_graphs();
-  const Batch all = audit_files(files, on_threads(4, Keep::all));
+  const Batch all = audit_files(inputs_of(files), on_threads(4, Keep::all));
   REQUIRE(all.subjects.size() == files.size());
   for (std::size_t i = 0; i < files.size(); ++i) CHECK(all.subjects[i].recordings.at(0).name == files[i]);
 
-  const Batch some = audit_files(files, on_threads(4, Keep::with_findings));
+  const Batch some = audit_files(inputs_of(files), on_threads(4, Keep::with_findings));
   std::vector<std::string> with, kept;
   for (const Finding& finding : some.report.findings())
     if (with.empty() || with.back() != finding.input) with.push_back(finding.input);
@@ -79,6 +79,13 @@ TEST_CASE("batch: of two inputs that cannot be read the first is told whichever 
       CHECK(input_error(files, jobs).find("no-such-input-a.json") != std::string::npos);
 }
 
+TEST_CASE("batch: an input goes by the name that it is given") {
+  const std::vector<BatchInput> inputs = {{case_graphs().front(), "the command"}};
+  const Batch batch = audit_files(inputs, on_threads(1, Keep::all));
+  CHECK(batch.report.inputs == std::vector<std::string>{"the command"});
+  CHECK(batch.subjects.at(0).recordings.at(0).name == "the command");
+}
+
 TEST_CASE("batch: each input is announced once and one at a time") {
   const std::vector<std::string> files = case_graphs();
   std::vector<std::string> names;
@@ -89,7 +96,7 @@ TEST_CASE("batch: each input is announced once and one at a time") {
     done.push_back(begun);
     names.push_back(name);
   };
-  const Batch batch = audit_files(files, options);
+  const Batch batch = audit_files(inputs_of(files), options);
   REQUIRE(names.size() == files.size());
   for (std::size_t i = 0; i < done.size(); ++i) CHECK(done[i] == i);
   std::sort(names.begin(), names.end());
@@ -103,9 +110,9 @@ TEST_CASE("batch: rows of coverage stand in the order of the inputs and uses are
   BatchOptions options = on_threads(1);
   options.coverage = true;
   options.contracts = contracts;
-  const Batch one = audit_files(files, options);
+  const Batch one = audit_files(inputs_of(files), options);
   options.jobs = 8;
-  const Batch many = audit_files(files, options);
+  const Batch many = audit_files(inputs_of(files), options);
   CHECK(coverage_json(one.coverage) == coverage_json(many.coverage));
   CHECK(many.coverage.uses.size() == contracts[0].contracts.size());
   CHECK(many.coverage.nodes.size() > files.size());

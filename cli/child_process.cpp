@@ -1,0 +1,86 @@
+#include "cli/child_process.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "graphs/error.hpp"
+
+namespace refrain {
+namespace {
+
+// What a terminal or a service manager sends. A handler has no other way to know whom to pass it to.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+volatile std::sig_atomic_t child = 0;
+
+void pass_on(int number) {
+  if (child > 0) ::kill(static_cast<pid_t>(child), number);
+}
+
+/// The child starts with the handling that this program was started with; here the signals are passed on meanwhile.
+class PassOnSignals {
+ public:
+  PassOnSignals() {
+    for (std::size_t i = 0; i < std::size(kPassedOn); ++i) {
+      struct sigaction action {};
+      action.sa_handler = pass_on;
+      action.sa_flags = SA_RESTART;
+      ::sigaction(kPassedOn[i], &action, &before_[i]);
+    }
+  }
+  ~PassOnSignals() {
+    for (std::size_t i = 0; i < std::size(kPassedOn); ++i) ::sigaction(kPassedOn[i], &before_[i], nullptr);
+    child = 0;
+  }
+  PassOnSignals(const PassOnSignals&) = delete;
+  PassOnSignals& operator=(const PassOnSignals&) = delete;
+
+ private:
+  struct sigaction before_[std::size(kPassedOn)] = {};
+};
+
+std::vector<std::string> environment_with(const Environment& added) {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string line = *entry;
+    bool replaced = false;
+    for (const auto& [name, value] : added) replaced = replaced || line.starts_with(name + "=");
+    if (!replaced) out.push_back(line);
+  }
+  for (const auto& [name, value] : added) out.push_back(name + "=" + value);
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+pid_t start(const std::vector<std::string>& command, const Environment& added) {
+  std::vector<std::string> words = command, variables = environment_with(added);
+  pid_t pid = 0;
+  const int code =
+      ::posix_spawnp(&pid, words.front().c_str(), nullptr, nullptr, pointers(words).data(), pointers(variables).data());
+  if (code != 0) throw Error(ErrorKind::usage, command.front(), std::strerror(code), "");
+  return pid;
+}
+
+}  // namespace
+
+int run_child(const std::vector<std::string>& command, const Environment& added) {
+  const pid_t pid = start(command, added);
+  child = pid;
+  const PassOnSignals passing;
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) throw Error(ErrorKind::usage, "waiting for " + command.front(), std::strerror(errno), "");
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace refrain

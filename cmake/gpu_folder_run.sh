@@ -33,6 +33,7 @@ run_tests() {
 }
 
 run_bench() {
+  find_cupti
   local program name topic status failed=0 found=0
   mkdir -p results
   if [ "${1:-}" = peers ]; then
@@ -104,9 +105,18 @@ sanitize() {
   return "$failed"
 }
 
+# CUPTI often comes with PyTorch alone, where only PyTorch finds it.
+find_cupti() {
+  local folder
+  folder=$(python3 -c 'import glob, os, torch
+print(next(iter(glob.glob(os.path.join(os.path.dirname(torch.__file__), "../nvidia/*/lib/libcupti.so.13"))), ""))' 2>/dev/null) || true
+  [ -z "$folder" ] || export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$(dirname "$folder")
+}
+
 # The log is what is committed: the machine, the commit, and a line a script.
 live() {
   mkdir -p results
+  find_cupti
   local log=results/live.log status=0
   printf '%s, commit %s\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)" \
     "$REFRAIN_COMMIT" >"$log"

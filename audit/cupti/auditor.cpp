@@ -114,7 +114,7 @@ void Auditor::take(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti
     const std::lock_guard lock(mutex_);
     const WindowState state = window_.state();
     if (detaching_ || (state != WindowState::open && state != WindowState::closing)) return;
-    if (state == WindowState::open) add(table[id], domain, data);
+    if (state == WindowState::open && begin_session()) add(table[id], domain, data);
     if (data.callbackSite != CUPTI_API_EXIT || !window_.must_close(now_ns())) return;
     detaching_ = true;
     end_session();
@@ -124,7 +124,7 @@ void Auditor::take(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti
 }
 
 void Auditor::add(const Watched& watched, CUpti_CallbackDomain domain, const CUpti_CallbackData& data) {
-  CallStream& stream = session().stream;
+  CallStream& stream = session_->stream;
   const LiveCall call = call_of(watched, domain, data);
   if (data.callbackSite == CUPTI_API_ENTER) return stream.enter(call);
   stream.exit(call);
@@ -150,13 +150,21 @@ LiveCall Auditor::call_of(const Watched& watched, CUpti_CallbackDomain domain, c
   return call;
 }
 
-Auditor::Session& Auditor::session() {
-  if (session_) return *session_;
-  const std::string path = fmt::format("{}/{}-{}.jsonl.gz", settings_.folder, ::getpid(), ++sessions_);
+/// With the first call of a window, when the driver is up. A process in which it cannot be is left alone.
+bool Auditor::begin_session() {
+  if (session_) return true;
+  const std::string path = fmt::format("{}/{}-{}.jsonl.gz", settings_.folder, ::getpid(), sessions_ + 1);
   CallStreamOptions options{settings_.checks, opened_ns_, false};
-  options.sees_first_uses = sessions_ == 1 && settings_.opens_at_start() && loads_kernels_lazily();
-  session_ = std::make_unique<Session>(path, RecordingHeader{command_line(), {}}, options);
-  return *session_;
+  options.sees_first_uses = sessions_ == 0 && settings_.opens_at_start() && loads_kernels_lazily();
+  try {
+    session_ = std::make_unique<Session>(path, RecordingHeader{command_line(), {}}, options);
+  } catch (const std::exception& error) {
+    say("no-recording", error.what());
+    window_.ask_close();
+    return false;
+  }
+  ++sessions_;
+  return true;
 }
 
 std::vector<EvidenceLimit> Auditor::limits() const {

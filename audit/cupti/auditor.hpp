@@ -68,7 +68,7 @@ class Auditor {
   bool attach();
   void enable();
   void detach() noexcept;
-  Session& session();
+  bool begin_session();
   void end_session();
   [[nodiscard]] std::vector<EvidenceLimit> limits() const;
   void say(std::string_view code, std::string_view text) const noexcept;

@@ -14,6 +14,21 @@
 namespace refrain {
 namespace {
 
+/// The auditor's own calls must not count against a capture: a relaxed thread may make any.
+class Relaxed {
+ public:
+  Relaxed() noexcept : changed_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {}
+  ~Relaxed() {
+    if (changed_) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  bool changed_;
+};
+
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
@@ -32,6 +47,7 @@ std::optional<Buffer> CudaLiveDriver::identify(Address address) {
 }
 
 WalkedGraph CudaLiveDriver::walk(std::uint64_t graph) {
+  const Relaxed relaxed;
   IntrospectedGraph read = introspect_graph(reinterpret_cast<cudaGraph_t>(graph));
   attach_known_accesses(read.graph);
   return {std::move(read.graph), std::move(read.handles)};

@@ -4,7 +4,7 @@ expect: RF201
 """
 
 import torch
-from cuda import free, malloc
+from cudart import free, malloc
 from decode import Decoder, capture
 
 decoder = Decoder()

@@ -7,7 +7,7 @@ expect: RF502
 import ctypes
 
 import torch
-from cuda import check, rt
+from cudart import check, rt
 from decode import Decoder, capture
 
 decoder = Decoder()

@@ -5,7 +5,7 @@ expect: RF402 | RF401
 """
 
 import torch
-from cuda import free, malloc, tensor_at
+from cudart import free, malloc, tensor_at
 from decode import Decoder, capture
 
 decoder = Decoder()

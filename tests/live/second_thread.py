@@ -7,7 +7,7 @@ import ctypes
 import threading
 
 import torch
-from cuda import rt
+from cudart import rt
 from decode import Decoder, capture
 
 decoder = Decoder()

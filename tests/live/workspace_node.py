@@ -8,7 +8,7 @@ import glob
 import os
 
 import torch
-from cuda import check, rt
+from cudart import check, rt
 from decode import capture
 
 blas = None

@@ -88,6 +88,7 @@ TEST_CASE("bad records: fields of a wrong kind, out of range, misspelt, missing 
   check_problem(R"({"type":"buffer","reserved":[2,1]})", "bad-record", {"reserved", "begin"});
   check_problem(R"({"type":"buffer","reserved":[1,2,3]})", "bad-record", {"reserved", "3"});
   check_problem(R"({"type":"buffer","bytes":4,"reserved":[1,5]})", "bad-record", {"reserved", "4"});
+  check_problem(R"({"type":"limit","count":3})", "bad-record", {"name"});
   check_problem(R"({"type":"check","seq":2})", "bad-record", {"kind"});
   check_problem(R"({"type":"check","seq":2,"kind":"repeat","max_abs_error":"big"})", "bad-record", {"max_abs_error"});
   check_problem(R"({"type":"check","seq":2,"kind":"repeat","first_nan_node":-1})", "bad-record", {"first_nan_node"});

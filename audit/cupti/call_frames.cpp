@@ -1,15 +1,14 @@
 #include "audit/cupti/call_frames.hpp"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <unwind.h>
 
 #include <array>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
+
+#include "audit/cupti/demangle.hpp"
 
 namespace refrain {
 namespace {
@@ -48,6 +47,11 @@ bool is_carrier(std::string_view library) {
   return false;
 }
 
+/// Its functions are the interpreter's, and say nothing of who called.
+bool is_python(std::string_view library) {
+  return library.starts_with("python") || library.starts_with("libpython");
+}
+
 /// Of the frame: its library, and its exported function where the address lies within one.
 struct Place {
   const void* base = nullptr;
@@ -71,11 +75,7 @@ const void* own_base() {
 }
 
 std::string readable(std::string_view symbol) {
-  int status = 0;
-  const std::string text(symbol);
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  std::string out = status == 0 && name ? name.get() : text;
+  std::string out = demangled(symbol);
   if (const std::size_t bracket = out.find('('); bracket != std::string::npos && bracket != 0) out.resize(bracket);
   constexpr std::size_t kLongest = 120;
   if (out.size() > kLongest) out.resize(kLongest);
@@ -91,6 +91,7 @@ std::string calling_function() {
   for (std::size_t i = 0; i < frames.count; ++i) {
     const Place place = place_of(frames.frames[i].ip);
     if (place.base == nullptr || place.base == own || is_carrier(place.library)) continue;
+    if (is_python(place.library)) return fallback.empty() ? "Python" : std::string(fallback);
     if (!place.symbol.empty()) return readable(place.symbol);
     if (fallback.empty()) fallback = place.library;
   }

@@ -11,6 +11,7 @@
 namespace refrain {
 
 /// The first function outside CUDA, CUPTI and this library that has a name, without its parameters; else the library.
+/// `Python` where that is what called.
 [[nodiscard]] std::string calling_function();
 /// Where the frame of that function's callee begins: lower addresses of the stack are in nobody's use but CUDA's. 0
 /// where the stack cannot be walked.

@@ -1,13 +1,10 @@
 #include "audit/cupti/call_stream.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include "audit/cupti/call_kinds.hpp"
+#include "audit/cupti/demangle.hpp"
 #include "graphs/error.hpp"
 #include "traces/step_names.hpp"
 
@@ -18,14 +15,6 @@ constexpr std::uint64_t kLegacy = 1, kPerThread = 2;  // cudaStreamLegacy, cudaS
 // No handle is odd, so the per-thread default stream of thread 7 has this key's bit and 7.
 constexpr StreamKey kNoStream = ~StreamKey{0};
 constexpr StreamKey kPerThreadKey = std::uint64_t{1} << 63;
-
-std::string demangled(std::string_view symbol) {
-  int status = 0;
-  const std::string text(symbol);
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 && name ? name.get() : text;
-}
 
 bool is_kernel(Api api) noexcept {
   return api == Api::launch_kernel || api == Api::launch_kernel_first_use;
@@ -202,10 +191,10 @@ void CallStream::name_objects(const LiveCall& call, ApiEvent& event) {
 /// A launch is told by its kernel; any other call, where it matters who made it, by the function that did.
 std::string CallStream::detail_of(const LiveCall& call, const ApiEvent& event, const Thread& thread) {
   last_site_.clear();
-  const bool wanted = captures_.any() || !thread.ranges.empty();
-  const bool loud = event.api != Api::event_query && event.api != Api::stream_query;
-  if (wanted && loud) last_site_ = driver_.call_site();
-  if (!is_kernel(event.api)) return event.api == Api::graph_launch ? std::string() : last_site_;
+  const bool wanted = captures_.any() || (!thread.ranges.empty() && !is_kernel(event.api));
+  const bool often = event.api == Api::event_query || event.api == Api::stream_query || event.api == Api::graph_launch;
+  if (wanted && !often) last_site_ = driver_.call_site();
+  if (!is_kernel(event.api)) return last_site_;
   if (call.symbol.empty()) return {};
   const auto [known, fresh] = names_.try_emplace(call.function);
   if (fresh) known->second = demangled(call.symbol);

@@ -44,6 +44,9 @@ TEST_CASE("call stream: a driver call inside a runtime call is that call and cou
   // One of the runtime, whose inner call is part of it, and one that the program made of the driver itself.
   REQUIRE(recording.timeline.calls.size() == 2);
   CHECK(recording.timeline.text(recording.timeline.calls[0].detail) == "step(float*)");
+  // From the runtime call's beginning to its end, not the inner one's moment.
+  CHECK(recording.timeline.calls[0].start_ns == 10);
+  CHECK(recording.timeline.calls[0].end_ns == 30);
 }
 
 TEST_CASE("call stream: a captured graph is tied to its capture and exec and launches") {
@@ -84,11 +87,26 @@ TEST_CASE("call stream: a stream that waits for a captured event is in the captu
   world.runtime("cudaStreamWaitEvent_v3020", {.stream = kStream, .object = 0xe1});
   world.fake.graphs[0x90] = kernel_over(world.fake.allocate(0x1000, 64));
   world.end(kStream, 0x90);
+  CHECK(errors_of(world.recording()).empty());
+}
+
+TEST_CASE("call stream: a fork ends with its capture and is another stream in the next one") {
+  LiveWorld world;
+  world.fake.graphs[0x90] = kernel_over(world.fake.allocate(0x1000, 64));
+  world.begin(kStream);
+  world.runtime("cudaEventRecord_v3020", {.stream = kStream, .object = 0xe0});
+  world.runtime("cudaStreamWaitEvent_v3020", {.stream = kOther, .object = 0xe0});
+  world.launch(kOther);
+  world.end(kStream, 0x90);
+  world.launch(kOther);
+  world.begin(kStream);
   world.launch(kOther);
   const Recording recording = world.recording();
-  CHECK(recording.timeline.calls[3].target == Target::forked);
-  CHECK(recording.timeline.calls.back().capture == 0);  // the fork went with the capture
-  CHECK(errors_of(recording).empty());
+  const auto& calls = recording.timeline.calls;
+  CHECK(calls[3].target == Target::forked);
+  CHECK(calls[5].capture == 0);
+  CHECK(calls[7].capture == 2);
+  CHECK(calls[7].target == Target::other);
 }
 
 TEST_CASE("call stream: the first call that kills a capture is its violation and what follows is not") {

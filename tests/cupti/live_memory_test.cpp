@@ -13,6 +13,7 @@ using namespace refrain::test;
 namespace {
 
 constexpr std::uint64_t kStream = 0x5500;
+constexpr PointerChecks kByCallsAlone{0, 0};
 
 std::set<std::string> errors_of(Recording recording) {
   const Subject subject{{std::move(recording)}};
@@ -45,7 +46,7 @@ WalkedGraph copy_from(Address host) {
 }  // namespace
 
 TEST_CASE("live memory: a freed input of a graph that is launched again is rule 401") {
-  LiveWorld world;
+  LiveWorld world(kByCallsAlone);
   world.allocate(0x1000, 4096);
   capture(world, kernel_over(world.fake.memory[0x1000]));
   world.replay(0xa0, kStream);
@@ -55,7 +56,7 @@ TEST_CASE("live memory: a freed input of a graph that is launched again is rule 
 }
 
 TEST_CASE("live memory: another allocation at the address of a freed one is rule 402") {
-  LiveWorld world;
+  LiveWorld world(kByCallsAlone);
   world.allocate(0x1000, 4096);
   capture(world, kernel_over(world.fake.memory[0x1000]));
   world.free(0x1000);

@@ -118,9 +118,6 @@ int audit_command(const AuditFlags& flags) {
 int run(const AuditFlags& flags) {
   if (!flags.command.empty() && !flags.files.empty())
     throw Error(ErrorKind::usage, "refrain audit", "expected files or a command behind --, found both", "");
-  if (flags.command.empty() && flags.files.empty())
-    throw Error(ErrorKind::usage, "refrain audit", "expected files, or a command behind --; try refrain audit --help",
-                "");
   check_threshold(flags.threshold);
   return flags.command.empty() ? report_on(flags, inputs_of(flags.files)) : audit_command(flags);
 }

@@ -16,11 +16,13 @@ std::string known_format(const std::string& name) {
 }  // namespace
 
 void add_audit_flags(CLI::App& app, AuditFlags& flags) {
-  app.add_option(
+  CLI::Option* const files = app.add_option(
       "files", flags.files,
       "recordings: refrain.recording/1, plain or gzip; traces: SQLite exports of Nsight Systems, traces of "
       "PyTorch's profiler; or graphs: refrain.graph/1 JSON, or dumps of cudaGraphDebugDotPrint; none where a "
       "command stands behind --");
+  // An option that takes a list leaves the last word to what is required.
+  if (flags.command.empty()) files->required();
   app.footer("after --: a command to run and audit, e.g. refrain audit -- python3 serve.py");
   add_threshold(app, flags.threshold);
   app.add_option("--format", flags.format, report_format_names())->check(CLI::Validator(known_format, ""));

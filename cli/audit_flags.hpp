@@ -24,6 +24,7 @@ struct AuditFlags {
   std::string recordings;  ///< of the command: a folder to keep them in; empty = not kept
 };
 
+/// `flags.command` is known already: with a command no file is needed.
 void add_audit_flags(CLI::App& app, AuditFlags& flags);
 
 }  // namespace refrain

@@ -44,7 +44,7 @@ TEST_CASE("live: where a part is missing the command does not run and the exit c
 TEST_CASE("live: mistakes of the command line are exit 2 and one line") {
   check_refused("record", "expected a command");
   check_refused("record --", "expected a command");
-  check_refused("audit", "expected files");
+  check_refused("audit", "files");
   check_refused("audit graph.json -- true", "found both");
   check_refused("audit --pointer-checks sometimes -- true", "every, first:N or sample:N");
   check_refused("record --signal KILL -- true", "a signal such as USR2");

@@ -38,6 +38,7 @@ class WritingSink final : public RecordSink {
   }
   /// The auditor sees calls, not the device's work, and reads nothing that could be bad.
   void work(const WorkEvent&, std::string_view) override {}
+  void graph_node(const GraphNodeEvent&) override {}
   void problem(const ReadProblem&) override {}
   void limit(const EvidenceLimit& limit) override {
     write([&] { writer_->append(limit); });

@@ -13,9 +13,9 @@ done = torch.cuda.Event()
 for number in range(16):
     with torch.cuda.nvtx.range(f"decode_step {number}"):
         graph.replay()
-        done.record()
-        done.synchronize()
         decoder.tokens.copy_(decoder.out)
         decoder.position.add_(1)
+        done.record()
+        done.synchronize()
 torch.cuda.synchronize()
 assert int(decoder.position.item()) == 16

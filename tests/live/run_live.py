@@ -51,6 +51,8 @@ def run(refrain, name, command, wanted, warnings):
     parsed = json.loads(text)
     good = judge(name, parsed["findings"], wanted, warnings)
     code = 1 if wanted else 0
+    if not good:
+        print(f"       exit code {audit.returncode}\n{audit.stderr[-2000:]}")
     if audit.returncode != code:
         print(f"FAIL {name}: exit code {audit.returncode}, expected {code}\n{audit.stdout[-2000:]}{audit.stderr[-2000:]}")
         return False

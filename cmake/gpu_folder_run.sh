@@ -122,6 +122,7 @@ live() {
     "$REFRAIN_COMMIT" >"$log"
   python3 -B "$here/live/run_live.py" "$here/bin/refrain" "$here/bin/live_probes" 2>&1 | tee -a "$log" || status=$?
   PYTHONPATH=$here/python python3 -B "$here/live/window_test.py" "$here/bin/refrain" 2>&1 | tee -a "$log" || status=$?
+  python3 -B "$here/live/own_runtime_test.py" "$here/bin/refrain" 2>&1 | tee -a "$log" || status=$?
   return "$status"
 }
 

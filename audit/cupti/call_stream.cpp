@@ -289,6 +289,14 @@ void CallStream::finish(std::vector<EvidenceLimit> limits) {
   if (unread_ != 0)
     limits.push_back(
         {"unread-graphs", "the driver did not let these graphs be read: what they hold is not known", unread_});
+  const bool told = std::any_of(limits.begin(), limits.end(),
+                                [](const EvidenceLimit& limit) { return limit.name == kCachingAllocator; });
+  if (memory_.uses_mapped() && !told)
+    limits.push_back(
+        {std::string(kCachingAllocator),
+         "the process maps memory for its graphs itself (cuMemMap): what its allocator frees and hands out "
+         "again inside is not seen",
+         1});
   for (const EvidenceLimit& limit : limits) sink_.limit(limit);
   sink_.end(true);
 }

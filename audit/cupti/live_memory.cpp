@@ -35,8 +35,10 @@ void LiveMemory::watch(std::uint64_t graph, const Graph& description, std::uint6
 }
 
 void LiveMemory::collect(const Graph& graph, std::uint64_t thread, Watched& out) {
-  for (const Buffer& buffer : graph.buffers)
+  for (const Buffer& buffer : graph.buffers) {
     if (is_driver_allocation(buffer.allocation)) out.allocations.push_back(buffer);
+    uses_mapped_ = uses_mapped_ || maps_itself(buffer.base);
+  }
   for (const Node& node : graph.nodes) {
     if (node.copy && node.copy->src_space == MemorySpace::pageable)
       add_host(node.copy->src, node.copy->bytes, thread, out);

@@ -34,6 +34,9 @@ class LiveMemory {
   /// At a launch by that thread.
   void check(std::uint64_t graph, std::uint64_t thread);
 
+  /// Some graph leads into a range that the program mapped itself: what its allocator does inside is no call.
+  [[nodiscard]] bool uses_mapped() const noexcept { return uses_mapped_; }
+
   /// Writes what is still alive.
   void finish();
 
@@ -59,6 +62,7 @@ class LiveMemory {
   std::map<Address, Buffer> alive_;
   std::map<Address, std::uint64_t> reserved_;  // base, bytes
   std::unordered_map<std::uint64_t, Watched> watched_;
+  bool uses_mapped_ = false;
 };
 
 }  // namespace refrain

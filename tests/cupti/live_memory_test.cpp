@@ -132,3 +132,18 @@ TEST_CASE("live memory: frees inside a caching allocator are said to be not chec
   CHECK_FALSE(report.was_checked("RF401"));
   CHECK_FALSE(report.was_checked("RF402"));
 }
+
+TEST_CASE("live memory: what an allocator does inside ranges that it maps itself is said to be not checked") {
+  LiveWorld own;
+  own.driver("cuMemAddressReserve", {.address = 0x1000, .bytes = 0x10000});
+  capture(own, kernel_over(own.fake.allocate(0x1000, 4096)));
+  own.replay(0xa0, kStream);
+  CHECK_FALSE(audit(Subject{{own.recording()}}).was_checked("RF401"));
+
+  LiveWorld beside;  // such a range is there and no graph leads into it
+  beside.driver("cuMemAddressReserve", {.address = 0x100000, .bytes = 0x10000});
+  beside.allocate(0x1000, 4096);
+  capture(beside, kernel_over(beside.fake.memory[0x1000]));
+  beside.replay(0xa0, kStream);
+  CHECK(audit(Subject{{beside.recording()}}).was_checked("RF401"));
+}

@@ -1,5 +1,6 @@
 #include "cli/child_process.hpp"
 
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,10 +49,10 @@ std::vector<std::string> environment_with(const Environment& added) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string line = *entry;
     bool replaced = false;
-    for (const auto& [name, value] : added) replaced = replaced || line.starts_with(name + "=");
+    for (const auto& [name, value] : added) replaced = replaced || line.substr(0, line.find('=')) == name;
     if (!replaced) out.push_back(line);
   }
-  for (const auto& [name, value] : added) out.push_back(name + "=" + value);
+  for (const auto& [name, value] : added) out.push_back(fmt::format("{}={}", name, value));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "graphs/text.hpp"
 
@@ -134,7 +135,7 @@ std::optional<std::uint64_t> ns_of(std::string_view microseconds) noexcept {
     const auto [end, code] = std::from_chars(microseconds.data(), microseconds.data() + microseconds.size(), value);
     if (code != std::errc() || end != microseconds.data() + microseconds.size()) return std::nullopt;
     if (!(value >= 0 && value <= static_cast<double>(kMost))) return std::nullopt;
-    return static_cast<std::uint64_t>(value * 1000 + 0.5);
+    return static_cast<std::uint64_t>(std::llround(value * 1000));
   }
   if (!rest.empty()) rest.remove_prefix(1);
   std::uint64_t part = 0, scale = 100;

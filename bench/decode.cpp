@@ -1,7 +1,7 @@
-// How close split-K decode comes to reading the cache once: plan_xqa, xqa_decode
-// and merge_partials as a captured graph, dense GQA and QSA's sparse selection, with
+// How close split-K decode comes to reading the cache once: plan_xqa and xqa_decode
+// as a captured graph, dense GQA and QSA's sparse selection, with
 // programmatic edges (`time_us`) and with full ones (`full_edges_us`). In a step one
-// plan serves all layers: `layer_us` is a layer's decode and merge of 32 behind one
+// plan serves all layers: `layer_us` is a layer's decode of 32 behind one
 // plan. One graph holds the chain over several pools in turn, more than four times the L2
 // together, so every read comes from memory. Writes refrain.bench/1.
 //   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
@@ -17,7 +17,6 @@
 #include "bench/decode_error.hpp"
 #include "bench/gpu_bench.hpp"
 #include "graphs/error.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/plan_xqa.hpp"
 #include "kernels/xqa_decode.hpp"
 
@@ -26,23 +25,21 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30, kLargest = 100 * kGiB;
 constexpr int kFewestChains = 4, kLayers = 32;
+static_assert(kLayers <= kMostPools);  // there are counters for so many decodes behind one plan
 
 /// The chain's Args over one pool; the arrays are the case's, shared by all its pools.
 struct Chain {
   PlanXqaArgs plan;
   XqaDecodeArgs decode;
-  MergePartialsArgs merge;
 
   void enqueue(cudaStream_t stream) const {
     plan_xqa.launch(plan, stream);
     xqa_decode.launch(decode, stream);
-    merge_partials.launch(merge, stream);
   }
   /// Behind a kernel: each waits on the device for the one ahead of it.
   void enqueue_early(cudaStream_t stream) const {
     plan_xqa.launch_early(plan, stream);
     xqa_decode.launch_early(decode, stream);
-    merge_partials.launch_early(merge, stream);
   }
   void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
 };
@@ -89,7 +86,7 @@ Chain make_chain(const DecodeCase& c, const Stream& stream, DeviceArrays& arrays
   std::int32_t* slot_rows = arrays.take<std::int32_t>(c.batch);
   std::int32_t* lengths = arrays.take<std::int32_t>(c.batch);
   std::int32_t* active = arrays.take<std::int32_t>(1);
-  std::int32_t* counters = arrays.take<std::int32_t>(heads * kLayers);
+  std::int32_t* counters = arrays.take<std::int32_t>(heads * kMostPools);
   std::uint16_t* q = arrays.take<std::uint16_t>(width);
   fill_random(stream, q, q_dtype, width, 2);
   const float* scale = arrays.put(std::vector<float>{1.0f});
@@ -125,28 +122,17 @@ Chain make_chain(const DecodeCase& c, const Stream& stream, DeviceArrays& arrays
                   .partition_tokens = tokens,
                   .partials = arrays.take<float>(width * partitions),
                   .partial_lse = arrays.take<float>(heads * partitions),
-                  .counters = counters};
-  chain.merge = {.partials = chain.decode.partials,
-                 .partial_lse = chain.decode.partial_lse,
-                 .counters = counters,
-                 .slot_rows = slot_rows,
-                 .lengths = lengths,
-                 .slots = c.batch,
-                 .heads = c.heads,
-                 .partitions = partitions,
-                 .partition_tokens = tokens,
-                 .dim = c.dim,
-                 .bucket = c.batch,
-                 .out_dtype = q_dtype,
-                 .out = arrays.take<std::uint16_t>(width),
-                 .lse = arrays.take<float>(heads)};
+                  .counters = counters,
+                  .out_dtype = q_dtype,
+                  .out = arrays.take<std::uint16_t>(width),
+                  .lse = arrays.take<float>(heads)};
   return chain;
 }
 
 /// A time of wrong numbers is worth nothing: every LSE is finite, and was not before.
 void require_result(const DecodeCase& c, const Chain& chain) {
   std::vector<float> lse(static_cast<std::size_t>(c.batch) * static_cast<std::size_t>(c.heads));
-  check(cudaMemcpy(lse.data(), chain.merge.lse, lse.size() * 4, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  check(cudaMemcpy(lse.data(), chain.decode.lse, lse.size() * 4, cudaMemcpyDeviceToHost), "cudaMemcpy");
   for (const float value : lse)
     if (!std::isfinite(value))
       throw Error(ErrorKind::driver, c.name(), "the LSE of a row is not finite", "bench_decode");
@@ -156,15 +142,14 @@ std::string limited_by(double floor_us, double decode_us, double time_us) {
   const double fraction = floor_us / time_us, alone = floor_us / decode_us;
   if (floor_us < 8)
     return fmt::format(
-        "latency: reading alone takes {:.1f} us; the rest is three dependent kernels and, in each block, the chain of "
+        "latency: reading alone takes {:.1f} us; the rest is two dependent kernels and, in each block, the chain of "
         "slot, request, page id and first tokens",
         floor_us);
   if (alone >= 0.85)
-    return fmt::format(
-        "memory reads: the decode kernel alone is at {:.2f} of plain reading; plan and merge add {:.1f} us", alone,
-        time_us - decode_us);
+    return fmt::format("memory reads: the decode kernel alone is at {:.2f} of plain reading; the plan adds {:.1f} us",
+                       alone, time_us - decode_us);
   return fmt::format(
-      "the decode kernel at {:.2f} of plain reading ({:.2f} with plan and merge): filling and draining every block's "
+      "the decode kernel at {:.2f} of plain reading ({:.2f} with its plan): filling and draining every block's "
       "stages, and the last, partly filled wave of blocks",
       alone, fraction);
 }
@@ -187,32 +172,33 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on, bool first_of_graph) {
                               first_of_graph ? chain.enqueue(on) : chain.enqueue_early(on);
                             }));
-  const CapturedGraph layers(stream, [&](cudaStream_t on) {
-    PlanXqaArgs plan = first.plan;
-    plan.counter_sets = kLayers;
-    plan.counters_zeroed *= kLayers;
-    plan_xqa.launch(plan, on);
-    for (int i = 0; i < kLayers; ++i) {
-      Chain layer = first;
-      layer.move_to(arena.data() + i % pools * c.pool_bytes());
-      layer.decode.counters += i * plan.counters_zeroed / kLayers;
-      layer.merge.counters = layer.decode.counters;
-      xqa_decode.launch_early(layer.decode, on);
-      merge_partials.launch_early(layer.merge, on);
-    }
-  });
+  // One plan, and decodes that each count in a set of counters of their own.
+  const auto behind_one_plan = [&](int decodes, bool early) {
+    return [&, decodes, early](cudaStream_t on) {
+      PlanXqaArgs plan = first.plan;
+      plan.counter_sets = decodes;
+      plan.counters_zeroed *= decodes;
+      plan_xqa.launch(plan, on);
+      for (int i = 0; i < decodes; ++i) {
+        Chain layer = first;
+        layer.move_to(arena.data() + i % pools * c.pool_bytes());
+        layer.decode.counters += i * first.plan.counters_zeroed;
+        early ? xqa_decode.launch_early(layer.decode, on) : xqa_decode.launch(layer.decode, on);
+      }
+    };
+  };
+  const CapturedGraph layers(stream, behind_one_plan(kLayers, true));
   const CapturedGraph full_edges(stream,
                                  over_pools([](const Chain& chain, cudaStream_t on, bool) { chain.enqueue(on); }));
-  const CapturedGraph decode(
-      stream, over_pools([](const Chain& chain, cudaStream_t on, bool) { xqa_decode.launch(chain.decode, on); }));
-  check(cudaMemset(first.merge.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
+  const CapturedGraph decode(stream, behind_one_plan(chains, false));
+  check(cudaMemset(first.decode.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // the uploads went over another stream
   const int replays = c.kv_bytes() > kGiB ? 7 : 15;
   const Times times = time_replays(stream, whole, chains, replays);
   require_result(c, first);
   Chain last = first;  // the graph's last chain wrote the output
   last.move_to(arena.data() + (chains - 1) % pools * c.pool_bytes());
-  const double error = c.sparse ? 0 : last_row_error(last.decode, last.merge, c.context);
+  const double error = c.sparse ? 0 : last_row_error(last.decode, c.context);
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
   const Times layer = time_replays(stream, layers, kLayers, replays);
   require_result(c, first);

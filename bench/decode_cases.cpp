@@ -9,7 +9,7 @@ namespace refrain::bench {
 namespace {
 
 constexpr std::int64_t kRotated = 256'000'000;  ///< bytes read before a pool comes again: over 4 x 60 MB of L2
-constexpr std::int32_t kMostPools = 128, kMultiprocessors = 132;
+constexpr std::int32_t kMultiprocessors = 132;
 
 }  // namespace
 

@@ -10,6 +10,8 @@
 
 namespace refrain::bench {
 
+inline constexpr std::int32_t kMostPools = 128;
+
 struct DecodeCase {
   std::int32_t batch = 0, context = 0, heads = 0, kv_heads = 0, dim = 0, page_size = 0;
   Dtype dtype = Dtype::fp16;
@@ -24,7 +26,7 @@ struct DecodeCase {
   [[nodiscard]] std::int64_t pool_bytes() const { return pages() * page_size * token_bytes(); }
   [[nodiscard]] std::int64_t tokens() const { return sparse ? kSelectedWidth : context; }
   [[nodiscard]] std::int64_t kv_bytes() const { return batch * tokens() * token_bytes(); }
-  /// How many pools in turn make every read come from memory.
+  /// How many pools in turn make every read come from memory; at most kMostPools.
   [[nodiscard]] std::int32_t pools() const;
 };
 

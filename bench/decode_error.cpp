@@ -56,7 +56,7 @@ std::vector<double> attend(const float* q, const std::vector<float>& rows, std::
 
 }  // namespace
 
-double last_row_error(const XqaDecodeArgs& decode, const MergePartialsArgs& merge, std::int32_t context) {
+double last_row_error(const XqaDecodeArgs& decode, std::int32_t context) {
   const std::int32_t row = decode.batch.bucket - 1, dim = decode.pool.dim, group = decode.heads / decode.pool.kv_heads;
   const std::int64_t first = std::int64_t{row} * decode.heads * dim, count = std::int64_t{group} * dim;
   const auto values = [&](const void* from, Dtype dtype) {
@@ -67,7 +67,7 @@ double last_row_error(const XqaDecodeArgs& decode, const MergePartialsArgs& merg
     decode_to_float(bytes.data(), dtype, 0, count, out.data());
     return out;
   };
-  const std::vector<float> q = values(decode.q, decode.q_dtype), out = values(merge.out, merge.out_dtype);
+  const std::vector<float> q = values(decode.q, decode.q_dtype), out = values(decode.out, decode.out_dtype);
   const std::vector<float> rows = rows_of(decode, row, context);
   double worst = 0;
   for (std::int32_t head = 0; head < group; ++head) {

@@ -3,13 +3,12 @@
 // shares no code with the kernels but the number formats.
 #pragma once
 
-#include "kernels/merge_partials.hpp"
 #include "kernels/xqa_decode.hpp"
 
 namespace refrain::bench {
 
 /// Largest absolute error over all query heads of KV head 0 in the last row, whose request has the row's number. Dense
 /// caches only; scales are 1. Waits for the device.
-[[nodiscard]] double last_row_error(const XqaDecodeArgs& decode, const MergePartialsArgs& merge, std::int32_t context);
+[[nodiscard]] double last_row_error(const XqaDecodeArgs& decode, std::int32_t context);
 
 }  // namespace refrain::bench

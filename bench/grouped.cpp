@@ -33,7 +33,7 @@ std::vector<T> read(const void* from, std::int64_t count) {
 /// A time of wrong numbers is worth nothing: both routes must give the same rows.
 void require_agreement(const Case& c, const Routes& r) {
   const std::int64_t count = std::int64_t{c.rows} * kHeads * kDim;
-  const auto grouped = read<std::uint16_t>(r.attention.out, count), xqa = read<std::uint16_t>(r.merge.out, count);
+  const auto grouped = read<std::uint16_t>(r.attention.out, count), xqa = read<std::uint16_t>(r.decode.out, count);
   for (std::size_t i = 0; i < grouped.size(); ++i) {
     const float a = fp16_to_float(grouped[i]), b = fp16_to_float(xqa[i]);
     if (!(std::abs(a - b) <= 1e-3f + 2e-3f * std::abs(b)))

@@ -100,20 +100,9 @@ void make_xqa(const Case& c, DeviceArrays& arrays, Routes& r) {
               .partition_tokens = tokens,
               .partials = arrays.take<float>(rows * kDim * partitions),
               .partial_lse = arrays.take<float>(rows * partitions),
-              .counters = r.plan_slots.counters};
-  r.merge = {.partials = r.decode.partials,
-             .partial_lse = r.decode.partial_lse,
-             .counters = r.decode.counters,
-             .slot_rows = r.decode.slot_rows,
-             .lengths = r.decode.lengths,
-             .slots = c.rows,
-             .heads = kHeads,
-             .partitions = partitions,
-             .partition_tokens = tokens,
-             .dim = kDim,
-             .bucket = c.rows,
-             .out = arrays.take<std::uint16_t>(rows * kDim),
-             .lse = arrays.take<float>(rows)};
+              .counters = r.plan_slots.counters,
+              .out = arrays.take<std::uint16_t>(rows * kDim),
+              .lse = arrays.take<float>(rows)};
 }
 
 }  // namespace
@@ -129,7 +118,6 @@ void Routes::grouped(cudaStream_t stream, bool protect) const {
 void Routes::xqa(cudaStream_t stream) const {
   plan_xqa.launch(plan_slots, stream);
   xqa_decode.launch(decode, stream);
-  merge_partials.launch(merge, stream);
 }
 
 Routes make_routes(const Case& c, const Stream& stream, DeviceArrays& arrays) {

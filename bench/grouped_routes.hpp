@@ -9,7 +9,6 @@
 
 #include "bench/gpu_bench.hpp"
 #include "kernels/grouped_attention.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/plan_xqa.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -31,7 +30,6 @@ struct Routes {
   GroupedAttentionArgs attention;
   PlanXqaArgs plan_slots;  ///< a slot a row
   XqaDecodeArgs decode;
-  MergePartialsArgs merge;
 
   void grouped(cudaStream_t stream, bool protect) const;
   void xqa(cudaStream_t stream) const;

@@ -14,7 +14,7 @@ void assert_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   if (args.keys != nullptr) assert_microblocks(args.pool);
   assert(args.q_dtype == Dtype::fp16 || args.q_dtype == Dtype::bf16);
   assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
-  assert(args.slots > 0 && args.slots <= args.batch.bucket);
+  assert(args.slots > 0 && args.slots <= args.batch.bucket && (!args.every_row || args.slots == args.batch.bucket));
   assert(args.heads > 0 && args.heads % args.pool.kv_heads == 0);
   assert(args.partitions > 0 && args.partition_tokens > 0);
 }
@@ -22,20 +22,25 @@ void assert_shape([[maybe_unused]] const XqaDecodeArgs& args) {
 Contract xqa_decode_contract(const XqaDecodeArgs& args) {
   assert_shape(args);
   const auto slots = elements(args.slots), heads = elements(args.slots, args.heads);
-  const auto splits = heads * elements(args.partitions), dim = elements(args.pool.dim);
+  const auto rows = elements(args.batch.bucket, args.heads), dim = elements(args.pool.dim);
+  const auto splits = heads * elements(args.partitions);
+  const Reach reach = args.every_row ? Reach::exact : Reach::may;
+  const auto* partials = static_cast<const std::byte*>(args.partials);
   Contract contract;
   contract.waits = contract.triggers = true;
   contract.accesses = {
-      read_input(args.q, elements(args.batch.bucket, args.heads) * dim, args.q_dtype),
+      read_input(args.q, rows * dim, args.q_dtype),
       read_pool(args.pool),
-      touch(args.slot_rows, slots, Mode::read, Role::plan, Dtype::i32),
       touch(args.lengths, slots, Mode::read, Role::plan, Dtype::i32),
       touch(args.active_partitions, 1, Mode::read, Role::plan, Dtype::i32),
-      touch(static_cast<const std::byte*>(args.partials), splits * dim, Mode::write, Role::workspace,
-            args.partial_dtype, Reach::may),
-      touch(args.partial_lse, splits, Mode::write, Role::workspace, Dtype::fp32),
+      // What is read of these two this launch has written: nobody else's bytes are.
+      touch(partials, splits * dim, Mode::write, Role::workspace, args.partial_dtype, Reach::may),
+      touch(args.partial_lse, splits, Mode::write, Role::workspace, Dtype::fp32, Reach::may),
       touch(args.counters, heads, Mode::accumulate, Role::scratch, Dtype::i32),
+      touch(static_cast<const std::byte*>(args.out), rows * dim, Mode::write, Role::output, args.out_dtype, reach),
+      touch(args.lse, rows, Mode::write, Role::output, Dtype::fp32, reach),
   };
+  if (!args.every_row) contract.accesses.push_back(touch(args.slot_rows, slots, Mode::read, Role::plan, Dtype::i32));
   touch_scales(contract, args.k_scale, args.v_scale);
   if (args.keys != nullptr) {
     contract.accesses.push_back(touch(args.keys, slots * kXqaSlots, Mode::read, Role::plan, Dtype::i64));

@@ -1,11 +1,12 @@
 // The launcher of xqa_decode: which shapes the kernels take. A block a (slot,
 // partition, KV head), all of them in every launch; what is active is read on the
-// device. The kernel itself stands in device/xqa_block.cuh.
+// device. What a block does stands in device/xqa_block.cuh, the end of a row in
+// device/xqa_merge.cuh.
 #include <cassert>
 #include <cstdint>
 
 #include "kernels/device/early_start.cuh"
-#include "kernels/device/xqa_block.cuh"
+#include "kernels/device/xqa_merge.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -21,10 +22,11 @@ __global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __
   const device::XqaSplit split = device::split_of_block(args);
   const int group = args.heads / args.pool.kv_heads;
   if (split.begin == split.end) {
-    const std::int64_t first = std::int64_t{split.slot} * args.heads + std::int64_t{split.kv_head} * group;
-    if (static_cast<int>(threadIdx.x) < group)
-      args.partial_lse[(first + static_cast<int>(threadIdx.x)) * args.partitions + split.partition] = device::kMinusInf;
-    return;
+    if (split.row < 0 || split.partition != 0) return;
+    const bool missing = split.splits == device::kSplitMissing;
+    return device::fill_rows<Shape>(device::output_rows(args, split, group), group,
+                                    missing ? device::quiet_nan() : 0.0f,
+                                    missing ? device::quiet_nan() : device::kMinusInf);
   }
   char* own = shared + threadIdx.x / 32 * Shape::kRingBytes;
   const std::uint32_t ring = device::shared_address(own);
@@ -35,6 +37,8 @@ __global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __
     device::commit_copies();
   }
   device::load_query<Shape>(args, split, tail);
+  if (split.partition == 0 && split.splits > 1)
+    device::fill_rows<Shape>(device::output_rows(args, split, group), group, device::quiet_nan(), device::quiet_nan());
   const float scale = args.softmax_scale * *args.k_scale * device::kLog2E;
   __syncthreads();
   device::XqaSoftmax<Shape> softmax;
@@ -46,7 +50,13 @@ __global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __
   __syncwarp();
   device::publish(softmax, tail, reinterpret_cast<float*>(own), group);
   __syncthreads();
-  device::add_warps<Shape>(args, split, tail, shared, group);
+  // Every score -inf: a split weighs nothing in the merge, and 0 * Inf must not make it NaN there; a whole row is 0 /
+  // 0.
+  if (split.splits == 1)
+    return device::add_warps<Shape>(device::output_rows(args, split, group), *args.v_scale, device::quiet_nan(), tail,
+                                    shared, group);
+  device::add_warps<Shape>(device::partial_rows(args, split, group), *args.v_scale, 0.0f, tail, shared, group);
+  if (device::count_in<Shape>(args, split, tail, group)) device::merge_splits<Shape>(args, split, tail, shared, group);
 }
 
 [[maybe_unused]] bool aligned(const void* data, std::uintptr_t bytes) {
@@ -59,12 +69,14 @@ void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   assert(args.pool.dim == 64 || args.pool.dim == 128 || args.pool.dim == 256);
   assert(args.pool.pages * args.pool.page_stride4() <= std::int64_t{1} << 32);
   assert(args.slots > 0 && args.slots <= args.batch.bucket && args.partitions > 0 && args.partition_tokens > 0);
+  assert(!args.every_row || args.slots == args.batch.bucket);
   assert(args.heads % args.pool.kv_heads == 0 && args.heads / args.pool.kv_heads <= device::kXqaHeads);
   assert(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads <= INT32_MAX);
   // P has the query's dtype and meets V in one MMA; E4M3 becomes fp16, which bf16 queries would leave the range of.
   assert(args.q_dtype == (args.pool.dtype == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16));
   assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
-  assert(aligned(args.pool.data, 16) && aligned(args.q, 4) && aligned(args.partials, 16));
+  assert(aligned(args.pool.data, 16) && aligned(args.q, 4));
+  assert(aligned(args.partials, 16) && aligned(args.out, 16));
 }
 
 template <device::KvFormat kFormat, int kDim>

@@ -1,8 +1,9 @@
 // xqa_decode: split-K decode of one query row a slot, over sorted page-4 keys or
 // over a dense page table (any page size that is a multiple of 4). It never reads
 // a token at or past the slot's length, so tails, null block and garbage table
-// entries stay out. Each split writes a normalised partial and its LSE and then
-// counts itself in; merge_partials follows.
+// entries stay out. A split leaves a normalised partial and its LSE and counts
+// itself in; the one that completes its row merges all splits in their order, so
+// a replay gives the same bits whichever was last.
 #pragma once
 
 #include "kernels/batch_view.hpp"
@@ -12,13 +13,23 @@
 
 namespace refrain {
 
+/// What each split of a row of `splits` splits adds to its counter; the row is complete when the counter is `splits`
+/// times that. Odd and scattered over 32 bits, so that a counter which did not start at 0 completes nothing early:
+/// of its 2^32 values `splits` - 1 would, and none that runs left behind (tests/kernels/xqa_merge_test.cpp).
+[[nodiscard]] constexpr std::uint32_t split_ticket(std::uint32_t splits) noexcept {
+  std::uint32_t x = splits * 0x9E3779B9u;
+  x = (x ^ x >> 16) * 0x85EBCA6Bu;
+  x = (x ^ x >> 13) * 0xC2B2AE35u;
+  return (x ^ x >> 16) | 1u;
+}
+
 struct XqaDecodeArgs {
   const void* q = nullptr;                          ///< [bucket, heads, dim], `q_dtype`
   Dtype q_dtype = Dtype::fp16;                      ///< fp16 or bf16
   KvPoolView pool;                                  ///< heads % kv_heads == 0; kv_heads == 1 when keys are given
   BatchView batch;                                  ///< page_table and token_to_req are read when keys is null
   const std::int64_t* keys = nullptr;               ///< [slots, kXqaSlots], or null: dense
-  const std::int32_t* slot_rows = nullptr;          ///< [slots]
+  const std::int32_t* slot_rows = nullptr;          ///< [slots]; read when not every_row
   const std::int32_t* lengths = nullptr;            ///< [slots]
   const std::int32_t* active_partitions = nullptr;  ///< [1]
   const float* k_scale = nullptr;                   ///< [1]
@@ -27,15 +38,24 @@ struct XqaDecodeArgs {
   std::int32_t slots = 0, heads = 0;
   std::int32_t partitions = 0;  ///< capacity of the partial buffers
   std::int32_t partition_tokens = 0;
-  void* partials = nullptr;  ///< out [slots, heads, partitions, dim], `partial_dtype`; only active splits are written
+  void* partials = nullptr;  ///< scratch [slots, heads, partitions, dim], `partial_dtype`
   Dtype partial_dtype =
       Dtype::fp32;  ///< fp32; fp16 for fp16/bf16 pools is allowed, for E4M3 it is the fault `workspace-fp16` (rule 204)
-  float* partial_lse =
-      nullptr;  ///< out [slots, heads, partitions]: natural; -inf for a split without tokens; every element written
-  std::int32_t* counters = nullptr;  ///< [slots, heads]: + 1 a split with tokens; needs `zeroed`
+  float* partial_lse = nullptr;      ///< scratch [slots, heads, partitions]
+  std::int32_t* counters = nullptr;  ///< [slots, heads]: + split_ticket a split; needs `zeroed`
+  bool every_row = true;             ///< slots == bucket and slot s serves row s: every row is written
+  Dtype out_dtype = Dtype::fp16;
+  void* out = nullptr;   ///< [bucket, heads, dim]
+  float* lse = nullptr;  ///< [bucket, heads]: natural; -inf for length 0, whose O is 0
 };
 
-/// Needs `zeroed` over counters. Partials are a `may` write: a split without tokens leaves its part.
+/// Writes every row when `every_row`, else the rows that slot_rows names (a `may` write). Partials and their LSE are
+/// scratch within one launch: only those of rows with several splits are written, and none is read that this launch
+/// did not write.
+///
+/// A row is NaN, and its LSE too, until its last split is in. So it stays NaN where a counter was not zeroed, and where
+/// it needs more splits than `partitions` or than are active: a plausible number would be worse. Rows of one split or
+/// none go by no counter, and theirs changes nothing.
 extern const Op<XqaDecodeArgs> xqa_decode;
 
 }  // namespace refrain

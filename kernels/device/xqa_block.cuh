@@ -1,7 +1,8 @@
 // What a block of xqa_decode does, in pieces. It serves one (slot, partition, KV
 // head): its warps take the split's tokens in turn, each with its own copies in
 // flight and its own softmax, and never wait for one another until the end, where
-// their outputs are added in warp order. So replays give the same bits.
+// their outputs are added in warp order. So replays give the same bits. What comes
+// of a row's splits stands in xqa_merge.cuh.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace refrain::device {
 
 inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-/// This block's split; begin == end where it has no tokens.
+/// This block's split; begin == end where it has no tokens. A row that some split of is missing has none.
 [[nodiscard]] __device__ inline XqaSplit split_of_block(const XqaDecodeArgs& args) {
   XqaSplit split;
   const auto kv_heads = static_cast<std::uint32_t>(args.pool.kv_heads);
@@ -23,13 +24,15 @@ inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994530
   split.kv_head = static_cast<std::int32_t>(blockIdx.x % kv_heads);
   split.partition = static_cast<std::int32_t>(rest % partitions);
   split.slot = static_cast<std::int32_t>(rest / partitions);
-  split.row = args.slot_rows[split.slot];
+  split.row = args.every_row ? split.slot : args.slot_rows[split.slot];
   const std::int32_t length = args.lengths[split.slot], active = *args.active_partitions;
-  const std::int64_t begin = std::int64_t{split.partition} * args.partition_tokens;
-  if (split.row < 0 || split.partition >= active || begin >= length) return split;
-  const std::int64_t end = begin + args.partition_tokens;
-  split.begin = static_cast<std::int32_t>(begin);
-  split.end = static_cast<std::int32_t>(end < length ? end : length);
+  const auto tokens = static_cast<std::uint32_t>(args.partition_tokens);
+  split.splits = static_cast<std::int32_t>((static_cast<std::uint32_t>(length) + tokens - 1) / tokens);
+  if (split.splits > min(args.partitions, active)) split.splits = kSplitMissing;
+  if (split.row < 0 || split.partition >= split.splits) return split;
+  split.begin = split.partition * args.partition_tokens;
+  split.end = static_cast<std::int32_t>(
+      min(static_cast<std::uint32_t>(split.begin) + tokens, static_cast<std::uint32_t>(length)));
   return split;
 }
 
@@ -116,9 +119,20 @@ __device__ void publish(XqaSoftmax<Shape>& softmax, typename Shape::Tail& tail, 
   }
 }
 
+/// Where a block's heads go: row `first + head * step` of `data`, [.., dim], and of `lse`.
+struct XqaRows {
+  void* data = nullptr;
+  float* lse = nullptr;
+  Dtype dtype = Dtype::fp32;
+  std::int64_t first = 0, step = 1;
+
+  [[nodiscard]] __device__ std::int64_t at(int head) const { return first + head * step; }
+};
+
 /// One head's warps as one: `weights` for their outputs, normalised and with v_scale in it; returns the natural LSE.
+/// `empty` is the factor where every score is -inf.
 template <class Shape>
-__device__ float weigh_warps(const typename Shape::Tail& tail, int head, float v_scale,
+__device__ float weigh_warps(const typename Shape::Tail& tail, int head, float v_scale, float empty,
                              float (&weights)[Shape::kWarps]) {
   float max = kMinusInf, sum = 0;
 #pragma unroll
@@ -128,22 +142,20 @@ __device__ float weigh_warps(const typename Shape::Tail& tail, int head, float v
     weights[warp] = exp2_fast(tail.max[warp][head] - softmax_base(max));
     sum += weights[warp] * tail.sum[warp][head];
   }
-  // Every score -inf: this split weighs nothing in the merge, and 0 * Inf must not make it NaN there.
-  const float factor = sum == 0.0f ? 0.0f : v_scale / sum;
+  const float factor = sum == 0.0f ? empty : v_scale / sum;
 #pragma unroll
   for (int warp = 0; warp < Shape::kWarps; ++warp) weights[warp] *= factor;
   return (max + log2f(sum)) * kLn2;
 }
 
+/// The block's heads, of all its warps, into `rows`.
 template <class Shape>
-__device__ void add_warps(const XqaDecodeArgs& args, const XqaSplit& split, const typename Shape::Tail& tail,
+__device__ void add_warps(const XqaRows& rows, float v_scale, float empty, const typename Shape::Tail& tail,
                           const char* rings, int group) {
-  const float v_scale = *args.v_scale;
-  const std::int64_t first = std::int64_t{split.slot} * args.heads + std::int64_t{split.kv_head} * group;
   for (int at = static_cast<int>(threadIdx.x); at < group * (Shape::kDim / 4); at += Shape::kThreads) {
     const int head = at / (Shape::kDim / 4), dim = at % (Shape::kDim / 4) * 4;
     float weights[Shape::kWarps];
-    const float lse = weigh_warps<Shape>(tail, head, v_scale, weights);
+    const float lse = weigh_warps<Shape>(tail, head, v_scale, empty, weights);
     float sums[4] = {};
 #pragma unroll
     for (int warp = 0; warp < Shape::kWarps; ++warp) {
@@ -152,11 +164,8 @@ __device__ void add_warps(const XqaDecodeArgs& args, const XqaSplit& split, cons
       sums[0] += weights[warp] * values.x, sums[1] += weights[warp] * values.y;
       sums[2] += weights[warp] * values.z, sums[3] += weights[warp] * values.w;
     }
-    const std::int64_t to = (first + head) * args.partitions + split.partition;
-    store_floats<4>(args.partials, args.partial_dtype, to * Shape::kDim + dim, sums);
-    if (dim != 0) continue;
-    args.partial_lse[to] = lse;
-    atomicAdd(args.counters + first + head, 1);
+    store_floats<4>(rows.data, rows.dtype, rows.at(head) * Shape::kDim + dim, sums);
+    if (dim == 0) rows.lse[rows.at(head)] = lse;
   }
 }
 

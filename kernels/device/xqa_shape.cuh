@@ -33,6 +33,8 @@ struct XqaShape {
   struct Tail {
     uint4 q[kQSteps][32];  ///< A fragments, a lane's four registers together
     float max[kWarps][kXqaHeads], sum[kWarps][kXqaHeads];
+    std::uint32_t complete;                                                  ///< a bit a head: its row's last split
+    float merged_max[kXqaHeads], merged_sum[kXqaHeads], rescale[kXqaHeads];  ///< while splits are merged
   };
   static constexpr int kSharedBytes = kWarps * kRingBytes + static_cast<int>(sizeof(Tail));
   static_assert(kXqaHeads * kOutStride * 4 <= kRingBytes);

@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/merge_mla.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/mla_append.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/select_recent.hpp"
@@ -45,18 +43,11 @@ MlaPoolView AttentionOnlyStep::split_scratch() const {
 }
 
 void AttentionOnlyStep::fill_scratch(Recorder& recorder) const {
-  // A split without tokens leaves its partial as it is, and the merge skips it: but it may read it, says its contract.
-  std::int64_t partials = 0;
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::sparse}) {
-    if (shape_.count(kind) == 0) continue;
-    const LayerGeometry g = shape_.geometry(kind);
-    partials = std::max(partials,
-                        std::int64_t{slots(kind)} * g.heads * shape_.partitions(kind, limits_.context) * g.value_dim);
-  }
+  // A split without entries leaves its partial as it is, and merge_mla skips it: but it may read it, says its contract.
   if (shape_.count(LayerKind::mla) > 0 && step_.rows <= kMlaDecodeRows)
-    partials = std::max(partials, std::int64_t{step_.rows} * shape_.geometry(LayerKind::mla).heads *
-                                      shape_.mla_splitting().splits * kMlaValueDim);
-  recorder.zero(x_.partials.address(), u(partials) * sizeof(float));
+    recorder.zero(x_.partials.address(), u(std::int64_t{step_.rows} * shape_.geometry(LayerKind::mla).heads *
+                                           shape_.mla_splitting().splits * kMlaValueDim) *
+                                             sizeof(float));
   if (!x_.split_scratch) return;
   // Of pages 1 and up page_split writes those that are touched, and no pad at a page's end. Page 0 is its own to zero.
   const MlaPoolView scratch = split_scratch();
@@ -170,22 +161,11 @@ void AttentionOnlyStep::attend_xqa(Recorder& recorder, const StepPlaces& places,
                                .partition_tokens = shape_.partition_tokens,
                                .partials = x_.partials.as<void>(),
                                .partial_lse = x_.partial_lse.as<float>(),
-                               .counters = counters});
-  recorder.launch(merge_partials, {.partials = x_.partials.as<void>(),
-                                   .partial_lse = x_.partial_lse.as<float>(),
-                                   .counters = counters,
-                                   .slot_rows = plan.slot_rows.as<std::int32_t>(),
-                                   .lengths = plan.lengths.as<std::int32_t>(),
-                                   .slots = rows,
-                                   .heads = heads,
-                                   .partitions = partitions,
-                                   .partition_tokens = shape_.partition_tokens,
-                                   .dim = at.geometry.dim,
-                                   .bucket = step_.rows,
-                                   .every_row = rows == step_.rows,
-                                   .out_dtype = at.geometry.dtype,
-                                   .out = x_.attended.as<void>(),
-                                   .lse = x_.attended_lse.as<float>()});
+                               .counters = counters,
+                               .every_row = rows == step_.rows,
+                               .out_dtype = at.geometry.dtype,
+                               .out = x_.attended.as<void>(),
+                               .lse = x_.attended_lse.as<float>()});
 }
 
 SparseMlaArgs AttentionOnlyStep::mla_args(const StepPlaces& places, const At& at) const {

@@ -79,10 +79,8 @@ void LlamaModel::prepare(Recorder& recorder, const StepShape& step) {
   Driver& driver = recorder.driver();
   const bool with_plans = driver.device().kind == "cuda";
   if (with_plans && !gemm_plans_) gemm_plans_ = std::make_unique<GemmPlans>(shape_.gemm_workspace_bytes);
-  const LlamaStep work(shape_, limits_, memory_, gemm_plans_.get(), step);
-  if (with_plans) work.run_gemms_once(driver, recorder.stream());
-  // A split without tokens leaves its partial as it is, and the merge skips it: but it may read it, says its contract.
-  recorder.zero(memory_.of(step.phase).partials.address(), work.partial_bytes());
+  if (with_plans)
+    LlamaStep(shape_, limits_, memory_, gemm_plans_.get(), step).run_gemms_once(driver, recorder.stream());
 }
 
 void LlamaModel::record(Recorder& recorder, const StepShape& step, const StepPlaces& places) {

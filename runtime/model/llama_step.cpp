@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/kv_append.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
 #include "kernels/silu_mul.hpp"
@@ -23,11 +22,6 @@ KvPoolView LlamaStep::pool_of(const LlamaLayer& layer) const {
   KvPoolView pool = shape_.pool(limits_.pages);
   pool.data = layer.pool.as<std::byte>();
   return pool;
-}
-
-std::uint64_t LlamaStep::partial_bytes() const {
-  const std::int64_t splits = std::int64_t{step_.rows} * shape_.heads * shape_.partitions(limits_.context);
-  return static_cast<std::uint64_t>(splits * shape_.dim) * dtype_bytes(Dtype::fp32);
 }
 
 GemmArgs LlamaStep::linear(const Lease& a, const Lease& w, std::int32_t n, std::int32_t k, const Lease& out) const {
@@ -151,21 +145,10 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
                                .partition_tokens = shape_.partition_tokens,
                                .partials = x_.partials.as<void>(),
                                .partial_lse = x_.partial_lse.as<float>(),
-                               .counters = counters});
-  recorder.launch(merge_partials, {.partials = x_.partials.as<void>(),
-                                   .partial_lse = x_.partial_lse.as<float>(),
-                                   .counters = counters,
-                                   .slot_rows = x_.slot_rows.as<std::int32_t>(),
-                                   .lengths = x_.lengths.as<std::int32_t>(),
-                                   .slots = step_.rows,
-                                   .heads = shape_.heads,
-                                   .partitions = partitions,
-                                   .partition_tokens = shape_.partition_tokens,
-                                   .dim = shape_.dim,
-                                   .bucket = step_.rows,
-                                   .out_dtype = shape_.dtype(),
-                                   .out = x_.attended.as<void>(),
-                                   .lse = x_.attended_lse.as<float>()});
+                               .counters = counters,
+                               .out_dtype = shape_.dtype(),
+                               .out = x_.attended.as<void>(),
+                               .lse = x_.attended_lse.as<float>()});
   recorder.launch(gemm, o_gemm(layer));
 }
 

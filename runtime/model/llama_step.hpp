@@ -16,8 +16,6 @@ class LlamaStep {
 
   /// Enqueues each GEMM of the step once, on scratch as it is: the first launch of a plan loads its kernels.
   void run_gemms_once(Driver& driver, Stream stream) const;
-  /// The bytes of the split partials that the step's ops may read.
-  [[nodiscard]] std::uint64_t partial_bytes() const;
   void record(Recorder& recorder, const StepPlaces& places) const;
 
  private:

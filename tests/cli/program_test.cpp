@@ -45,8 +45,8 @@ TEST_CASE("program: the report's case prints its numbers as refrain.run/1 and ex
   CHECK(json.begin().key() == "schema");
   CHECK(json.at("schema") == "refrain.run/1");
   CHECK(json.at("step") == "grouped_prefill");
-  CHECK(json.at("graph").at("nodes") == 6);  // kv_append, plan_grouped, attention, plan_xqa, decode, merge
-  CHECK(json.at("graph").at("edges") == 5);
+  CHECK(json.at("graph").at("nodes") == 5);  // kv_append, plan_grouped, attention, plan_xqa, decode
+  CHECK(json.at("graph").at("edges") == 4);
   CHECK(json.at("replay").at("count") == 3);
   CHECK(json.at("replay").at("nan_count") == 480);
   CHECK(json.at("replay").at("nan_dims") == Json({102, 152, 168, 170, 230}));

@@ -198,15 +198,6 @@ XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args) {
   move(copy, args.partials);
   move(copy, args.partial_lse);
   move(copy, args.counters);
-  return args;
-}
-
-MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args) {
-  move(copy, args.partials);
-  move(copy, args.partial_lse);
-  move(copy, args.counters);
-  move(copy, args.slot_rows);
-  move(copy, args.lengths);
   move(copy, args.out);
   move(copy, args.lse);
   return args;

@@ -13,7 +13,6 @@
 #include "kernels/grouped_attention.hpp"
 #include "kernels/kv_append.hpp"
 #include "kernels/merge_mla.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/mla_append.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/page_split.hpp"
@@ -74,7 +73,6 @@ class DeviceCopy {
 [[nodiscard]] PlanXqaArgs on_device(const DeviceCopy& copy, PlanXqaArgs args);
 [[nodiscard]] VerifyDraftArgs on_device(const DeviceCopy& copy, VerifyDraftArgs args);
 [[nodiscard]] XqaDecodeArgs on_device(const DeviceCopy& copy, XqaDecodeArgs args);
-[[nodiscard]] MergePartialsArgs on_device(const DeviceCopy& copy, MergePartialsArgs args);
 [[nodiscard]] SparseMlaArgs on_device(const DeviceCopy& copy, SparseMlaArgs args);
 [[nodiscard]] MergeMlaArgs on_device(const DeviceCopy& copy, MergeMlaArgs args);
 

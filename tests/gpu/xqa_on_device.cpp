@@ -1,9 +1,8 @@
 #include "tests/gpu/xqa_on_device.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace refrain::test {
@@ -11,46 +10,59 @@ namespace {
 
 constexpr int kPatterns[2] = {0xA5, 0x5A};
 
-/// What xqa_decode may write, as bytes.
+/// What xqa_decode may write, as bytes; a piece is what it writes whole or leaves.
 struct Outcome {
-  explicit Outcome(const XqaDecodeArgs& args)
-      : split_bytes(static_cast<std::size_t>(args.pool.dim) * dtype_bytes(args.partial_dtype)) {
+  explicit Outcome(const XqaDecodeArgs& args) {
     const auto heads = static_cast<std::size_t>(args.slots) * static_cast<std::size_t>(args.heads);
+    const auto rows = static_cast<std::size_t>(args.batch.bucket) * static_cast<std::size_t>(args.heads);
     const std::size_t splits = heads * static_cast<std::size_t>(args.partitions);
-    places = {{{args.partials, splits * split_bytes}, {args.partial_lse, splits * 4}, {args.counters, heads * 4}}};
-    for (std::size_t i = 0; i < 3; ++i)
-      bytes[i].assign(static_cast<const std::byte*>(places[i].first),
-                      static_cast<const std::byte*>(places[i].first) + places[i].second);
+    const auto dim = static_cast<std::size_t>(args.pool.dim);
+    take("counters", args.counters, heads, 4);
+    take("partials", args.partials, splits, dim * dtype_bytes(args.partial_dtype));
+    take("partial LSE", args.partial_lse, splits, 4);
+    take("out", args.out, rows, dim * dtype_bytes(args.out_dtype));
+    take("LSE", args.lse, rows, 4);
   }
   void put_back() const {
-    for (std::size_t i = 0; i < 3; ++i) std::memcpy(places[i].first, bytes[i].data(), bytes[i].size());
+    for (const Array& array : arrays) std::memcpy(array.place, array.bytes.data(), array.bytes.size());
   }
-  [[nodiscard]] std::vector<std::byte> split(std::size_t at) const {
-    const auto first = bytes[0].begin() + static_cast<std::ptrdiff_t>(at * split_bytes);
-    return {first, first + static_cast<std::ptrdiff_t>(split_bytes)};
-  }
-  [[nodiscard]] std::size_t splits() const { return bytes[1].size() / 4; }
 
-  std::size_t split_bytes;
-  std::array<std::pair<void*, std::size_t>, 3> places;  ///< partials, LSE, counters
-  std::array<std::vector<std::byte>, 3> bytes;
+  struct Array {
+    const char* name;
+    void* place;
+    std::size_t piece_bytes;
+    std::vector<std::byte> bytes;
+    [[nodiscard]] std::span<const std::byte> piece(std::size_t at) const {
+      return std::span(bytes).subspan(at * piece_bytes, piece_bytes);
+    }
+  };
+  std::vector<Array> arrays;
+
+ private:
+  void take(const char* name, void* place, std::size_t count, std::size_t piece_bytes) {
+    const auto* first = static_cast<const std::byte*>(place);
+    arrays.push_back({name, place, piece_bytes, {first, first + count * piece_bytes}});
+  }
 };
 
-bool is_pattern(const std::vector<std::byte>& bytes, int pattern) {
+bool is_pattern(std::span<const std::byte> bytes, int pattern) {
   return std::all_of(bytes.begin(), bytes.end(), [&](std::byte byte) { return byte == std::byte(pattern); });
 }
 
-/// Splits that the twin leaves are left; every other partial, and every LSE, has been written.
+/// Pieces that the twin leaves are left, and every other one has been written. The counters are the twin's.
 void require_writes(const Outcome& twin, const Outcome& a, const Outcome& b) {
-  REQUIRE(a.bytes[2] == twin.bytes[2]);
-  REQUIRE(a.bytes[1] == b.bytes[1]);
-  for (std::size_t at = 0; at < twin.splits(); ++at) {
-    const bool left = is_pattern(twin.split(at), kPatterns[0]);
-    INFO("split " << at << (left ? ", left" : ", written"));
-    if (left)
-      REQUIRE((is_pattern(a.split(at), kPatterns[0]) && is_pattern(b.split(at), kPatterns[1])));
-    else
-      REQUIRE(a.split(at) == b.split(at));
+  REQUIRE(a.arrays[0].bytes == twin.arrays[0].bytes);
+  for (std::size_t i = 1; i < twin.arrays.size(); ++i) {
+    const Outcome::Array& want = twin.arrays[i];
+    for (std::size_t at = 0; at < want.bytes.size() / want.piece_bytes; ++at) {
+      const bool left = is_pattern(want.piece(at), kPatterns[0]);
+      INFO(want.name << ' ' << at << (left ? ", left" : ", written"));
+      const auto got = a.arrays[i].piece(at), other = b.arrays[i].piece(at);
+      if (left)
+        REQUIRE((is_pattern(got, kPatterns[0]) && is_pattern(other, kPatterns[1])));
+      else
+        REQUIRE(std::equal(got.begin(), got.end(), other.begin()));
+    }
   }
 }
 
@@ -90,7 +102,6 @@ void decode_on_device(Scene& scene, XqaRun& run) {
   before.put_back();
   require_same(memory.photo(), given[0]);  // the inputs
   memory.restore(got);
-  merge_partials.host(run.merge);
 }
 
 }  // namespace refrain::test

@@ -194,6 +194,7 @@ XqaRun::XqaRun(Scene& s, const Options& options) {
   const std::int32_t bucket = s.batch.bucket, heads = s.shape.heads;
   const std::int32_t slots = options.group_rows == 0 ? bucket : std::min(bucket, kGroupRows - 1);
   const std::int64_t slot_heads = std::int64_t{slots} * heads, splits = slot_heads * options.partitions;
+  const std::int64_t rows = std::int64_t{bucket} * heads;
   Memory& m = s.memory;
   plan = {.selected = options.dense ? nullptr : s.selected,
           .batch = s.batch,
@@ -227,30 +228,16 @@ XqaRun::XqaRun(Scene& s, const Options& options) {
             .partials = m.take<std::byte>(count_bytes(splits * s.shape.dim, options.partial_dtype)),
             .partial_dtype = options.partial_dtype,
             .partial_lse = m.take<float>(splits),
-            .counters = plan.counters};
-  const std::int64_t rows = std::int64_t{bucket} * heads;
-  merge = {.partials = decode.partials,
-           .partial_dtype = options.partial_dtype,
-           .partial_lse = decode.partial_lse,
-           .counters = plan.counters,
-           .slot_rows = plan.slot_rows,
-           .lengths = plan.lengths,
-           .slots = slots,
-           .heads = heads,
-           .partitions = options.partitions,
-           .partition_tokens = options.partition_tokens,
-           .dim = s.shape.dim,
-           .bucket = bucket,
-           .every_row = options.group_rows == 0,
-           .out_dtype = s.shape.q_dtype,
-           .out = m.take<std::byte>(count_bytes(rows * s.shape.dim, s.shape.q_dtype)),
-           .lse = m.take<float>(rows)};
+            .counters = plan.counters,
+            .every_row = options.group_rows == 0,
+            .out_dtype = s.shape.q_dtype,
+            .out = m.take<std::byte>(count_bytes(rows * s.shape.dim, s.shape.q_dtype)),
+            .lse = m.take<float>(rows)};
 }
 
 void XqaRun::run() {
   plan_xqa.host(plan);
   xqa_decode.host(decode);
-  merge_partials.host(merge);
 }
 
 double tolerance(Dtype dtype, double value, double largest_v) {

@@ -10,7 +10,6 @@
 
 #include "kernels/attention_oracle.hpp"
 #include "kernels/grouped_attention.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/plan_xqa.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -86,7 +85,7 @@ struct XqaRun {
   struct Options {
     bool dense = false;
     std::int32_t group_rows = 0, partition_tokens = 256, partitions = 9;
-    std::int32_t counter_sets = 1;  ///< decode and merge go by the first
+    std::int32_t counter_sets = 1;  ///< the decode goes by the first
     Dtype partial_dtype = Dtype::fp32;
   };
   XqaRun(Scene& scene, const Options& options);
@@ -94,7 +93,6 @@ struct XqaRun {
 
   PlanXqaArgs plan;
   XqaDecodeArgs decode;
-  MergePartialsArgs merge;
 };
 
 /// How far an output may lie from the oracle: max(2.5e-4, one step of the dtype at |value|), and for bf16 also

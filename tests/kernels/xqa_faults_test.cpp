@@ -19,7 +19,7 @@ TEST_CASE("xqa: the outputs do not depend on what partials, tails, pad rows or u
     scene.select(rng);
     XqaRun run(scene, {.dense = dense});
     run.run();
-    const auto* out = static_cast<const std::uint16_t*>(run.merge.out);
+    const auto* out = static_cast<const std::uint16_t*>(run.decode.out);
     const std::vector<std::uint16_t> first(out, out + 6 * 6 * 256);
     for (const int poison : {0x7F, 0x00, 0x7C}) {
       std::memset(run.decode.partials, poison, 6u * 6 * 9 * 256 * 4);
@@ -40,8 +40,9 @@ TEST_CASE("xqa: counters that were not zeroed turn the row NaN instead of plausi
   std::fill_n(run.plan.counters, 18, 2);
   run.run();
   require_right(scene, run, {scene.oracle_row(0, scene.visible_tokens(0))});
-  for (std::int64_t i = 6 * 256; i < 18 * 256; ++i) REQUIRE(is_nan(run.merge.out, Dtype::fp16, i));
-  for (int i = 6; i < 18; ++i) CHECK(std::isnan(run.merge.lse[i]));
+  require_empty_row(scene, run, 1);  // no split, so no counter is asked
+  for (std::int64_t i = 12 * 256; i < 18 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
+  for (int i = 12; i < 18; ++i) CHECK(std::isnan(run.decode.lse[i]));
 }
 
 TEST_CASE("xqa: a second decode without a new plan counts twice and is caught") {
@@ -50,8 +51,7 @@ TEST_CASE("xqa: a second decode without a new plan counts twice and is caught") 
   XqaRun run(scene, {.dense = true});
   run.run();
   xqa_decode.host(run.decode);
-  merge_partials.host(run.merge);
-  for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.merge.out, Dtype::fp16, i));
+  for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
 }
 
 TEST_CASE(
@@ -62,8 +62,7 @@ TEST_CASE(
   plan_xqa.host(run.plan);
   const WriteVerdict verdict = check_writes(xqa_decode, run.decode, scene.memory);
   CHECK(verdict.stray == 0);
-  merge_partials.host(run.merge);
-  CHECK(is_nan(run.merge.out, Dtype::fp16, 0));
+  CHECK(is_nan(run.decode.out, Dtype::fp16, 0));
   require_right(scene, run, {scene.oracle_row(1, scene.visible_tokens(1))});
 }
 
@@ -75,7 +74,7 @@ TEST_CASE("xqa: a NaN V row that a row attends stays visible, and the other rows
   XqaRun run(scene, {.dense = true});
   run.run();
   for (std::int64_t i = 0; i < 2 * 6 * 256; ++i)
-    REQUIRE(is_nan(run.merge.out, Dtype::fp16, i) == (i < 6 * 256 && i % 256 == 31));
+    REQUIRE(is_nan(run.decode.out, Dtype::fp16, i) == (i < 6 * 256 && i % 256 == 31));
 }
 
 TEST_CASE("xqa: every op of the route writes what its contract says and not one byte more") {
@@ -90,7 +89,6 @@ TEST_CASE("xqa: every op of the route writes what its contract says and not one 
       XqaRun run(scene, {.dense = dense, .group_rows = group_rows});
       run_checked(plan_xqa, run.plan, scene.memory);
       run_checked(xqa_decode, run.decode, scene.memory);
-      run_checked(merge_partials, run.merge, scene.memory);
     }
   }
 }
@@ -126,23 +124,23 @@ TEST_CASE("xqa: fp16 partials are right for an fp16 cache and lose an E4M3 sum t
   Scene scene(shape, rng);
   XqaRun half(scene, {.dense = true, .partial_dtype = Dtype::fp16});
   half.run();
-  const Compared worst = compare(scene, half.merge.out, half.merge.lse, all_rows(scene, true));
+  const Compared worst = compare(scene, half.decode.out, half.decode.lse, all_rows(scene, true));
   CHECK(worst.out <= 3.0);  // each of the three splits is rounded once more, by half a step
 
   shape.kv_dtype = Dtype::e4m3;
   shape.v_scale = 1e-6f;  // a partial of this size is subnormal in fp16
   Scene small(shape, rng);
   XqaRun whole(small, {.dense = true}), lossy(small, {.dense = true, .partial_dtype = Dtype::fp16});
-  whole.merge.out_dtype = lossy.merge.out_dtype = Dtype::fp32;
-  whole.merge.out = small.memory.take<float>(6 * 256);
-  lossy.merge.out = small.memory.take<float>(6 * 256);
+  whole.decode.out_dtype = lossy.decode.out_dtype = Dtype::fp32;
+  whole.decode.out = small.memory.take<float>(6 * 256);
+  lossy.decode.out = small.memory.take<float>(6 * 256);
   whole.run();
   lossy.run();
   const OracleResult want = attention_oracle(small.problem(), all_rows(small, true));
   double whole_error = 0, lossy_error = 0, largest = 0;
   for (std::size_t i = 0; i < want.out.size(); ++i) {
-    whole_error = std::max(whole_error, std::abs(static_cast<const float*>(whole.merge.out)[i] - want.out[i]));
-    lossy_error = std::max(lossy_error, std::abs(static_cast<const float*>(lossy.merge.out)[i] - want.out[i]));
+    whole_error = std::max(whole_error, std::abs(static_cast<const float*>(whole.decode.out)[i] - want.out[i]));
+    lossy_error = std::max(lossy_error, std::abs(static_cast<const float*>(lossy.decode.out)[i] - want.out[i]));
     largest = std::max(largest, std::abs(want.out[i]));
   }
   CHECK(whole_error < 1e-2 * largest);

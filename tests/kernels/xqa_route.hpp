@@ -25,16 +25,16 @@ inline std::vector<OracleRow> all_rows(const Scene& scene, bool dense) {
 }
 
 inline void require_right(const Scene& scene, const XqaRun& run, const std::vector<OracleRow>& rows) {
-  const Compared worst = compare(scene, run.merge.out, run.merge.lse, rows);
+  const Compared worst = compare(scene, run.decode.out, run.decode.lse, rows);
   CHECK(worst.out <= 1.0);
   CHECK(worst.lse <= 1.0);
 }
 
 inline void require_empty_row(const Scene& scene, const XqaRun& run, std::int32_t row) {
   for (std::int32_t at = row * scene.shape.heads; at < (row + 1) * scene.shape.heads; ++at) {
-    REQUIRE(run.merge.lse[at] == -std::numeric_limits<float>::infinity());
+    REQUIRE(run.decode.lse[at] == -std::numeric_limits<float>::infinity());
     for (std::int64_t d = 0; d < scene.pool.dim; ++d)
-      REQUIRE(load_as_float(run.merge.out, scene.shape.q_dtype, std::int64_t{at} * scene.pool.dim + d) == 0.0f);
+      REQUIRE(load_as_float(run.decode.out, scene.shape.q_dtype, std::int64_t{at} * scene.pool.dim + d) == 0.0f);
   }
 }
 

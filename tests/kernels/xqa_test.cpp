@@ -1,4 +1,4 @@
-// plan_xqa, xqa_decode and merge_partials as one route, against the oracle.
+// plan_xqa and xqa_decode as one route, against the oracle.
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -70,7 +70,7 @@ TEST_CASE("xqa: grouped and XQA route agree on the same rows within one toleranc
   GroupedRun grouped(scene);
   grouped.run(true, true);
   for (std::int64_t i = 0; i < 16 * 6 * 256; ++i) {
-    const double a = load_as_float(xqa.merge.out, Dtype::fp16, i);
+    const double a = load_as_float(xqa.decode.out, Dtype::fp16, i);
     const double b = load_as_float(grouped.attention.out, Dtype::fp16, i);
     REQUIRE(std::abs(a - b) <= tolerance(Dtype::fp16, a, 0));
   }
@@ -84,7 +84,7 @@ TEST_CASE("xqa: with groups of 8 the slots serve the rows behind the last whole 
     Scene scene({.lengths = {301}, .rows = {rows}, .pad_rows = 24 - rows, .dim = 64}, rng);
     scene.select(rng);
     XqaRun run(scene, {.group_rows = 8});
-    std::memset(run.merge.out, 0x7F, static_cast<std::size_t>(24 * 6 * 64 * 2));
+    std::memset(run.decode.out, 0x7F, static_cast<std::size_t>(24 * 6 * 64 * 2));
     run.run();
     const std::int32_t base = rows / 8 * 8;
     CAPTURE(rows);
@@ -98,7 +98,7 @@ TEST_CASE("xqa: with groups of 8 the slots serve the rows behind the last whole 
     require_right(scene, run, served);
     for (std::int64_t i = 0; i < 24 * 6 * 64; ++i) {
       const std::int64_t row = i / 6 / 64;
-      if (row < base || row >= rows) REQUIRE(static_cast<const std::uint16_t*>(run.merge.out)[i] == 0x7F7F);
+      if (row < base || row >= rows) REQUIRE(static_cast<const std::uint16_t*>(run.decode.out)[i] == 0x7F7F);
     }
   }
 }
@@ -117,9 +117,7 @@ TEST_CASE("xqa: one plan serves as many decodes as it has sets of counters") {
     const std::int32_t set_size = scene.batch.bucket * scene.shape.heads;
     for (std::int32_t set = 0; set < kSets; ++set) {
       run.decode.counters = run.plan.counters + set * set_size;
-      run.merge.counters = run.decode.counters;
       xqa_decode.host(run.decode);
-      merge_partials.host(run.merge);
       CAPTURE(dense, set);
       require_right(scene, run, all_rows(scene, dense));
     }
@@ -132,9 +130,8 @@ TEST_CASE("xqa: a plan that zeroes one set of counters of two leaves the second 
   XqaRun run(scene, {.dense = true, .counter_sets = 2});
   run.plan.counters_zeroed /= 2;
   run.decode.counters += 6;
-  run.merge.counters += 6;
   run.run();
-  for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.merge.out, Dtype::fp16, i));
+  for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
 }
 
 TEST_CASE("plan_xqa: keys are in logical order, tail last, and what is invalid sorts behind it") {
@@ -211,10 +208,10 @@ TEST_CASE("xqa: full-range E4M3 scores and sums that overflow fp16 stay exact in
   XqaRun run(scene, {.dense = true});
   run.run();
   for (std::int64_t i = 0; i < 6 * 256; ++i)
-    REQUIRE(load_as_float(run.merge.out, Dtype::fp16, i) == (i % 2 == 0 ? 1.0f : -1.0f));
+    REQUIRE(load_as_float(run.decode.out, Dtype::fp16, i) == (i % 2 == 0 ? 1.0f : -1.0f));
   // Every score is 448 * 256 * 0.05 / 16; the dot product alone is 114,688, past fp16's 65,504.
   const double lse = 448.0 * 256 * 0.05 / 16 + std::log(1024.0);
-  for (int head = 0; head < 6; ++head) CHECK(run.merge.lse[head] == Approx(lse).epsilon(1e-6));
+  for (int head = 0; head < 6; ++head) CHECK(run.decode.lse[head] == Approx(lse).epsilon(1e-6));
 }
 
 TEST_CASE("xqa: a leading tile or a whole split whose every score is -inf weighs nothing and makes no NaN") {
@@ -232,6 +229,6 @@ TEST_CASE("xqa: a leading tile or a whole split whose every score is -inf weighs
     for (std::int64_t token = 32; token < 300; ++token)
       store_from_float(scene.k_row(0, token), Dtype::fp16, 0, -INFINITY);
     run.run();  // now no score is left: 0 / 0, not a plausible zero
-    for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.merge.out, Dtype::fp16, i));
+    for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
   }
 }

@@ -78,7 +78,6 @@ void finish_step(Recorder& recorder, const AttentionBuffers& b) {
 void prepare_attention(Recorder& recorder, const AttentionBuffers& b) {
   const FaultSet& faults = b.options.faults;
   declare_entry(recorder, b);
-  recorder.zero(b.xqa.partials_address(), b.xqa.partial_bytes());
   if (faults.has(Fault::scratch_zero_outside))
     recorder.zero(b.xqa.counters.address(), static_cast<std::uint64_t>(b.xqa.counter_count()) * 4);
   if (faults.has(Fault::pad_fix_outside)) {
@@ -94,8 +93,7 @@ void record_xqa_route(Recorder& recorder, const AttentionBuffers& b, const XqaBu
     recorder.copy({x.active_partitions.address(), MemorySpace::device},
                   {reinterpret_cast<Address>(b.host_partitions.data()), MemorySpace::pageable}, sizeof(std::int32_t));
   recorder.launch(plan_xqa, plan_xqa_args(b, x, faults));
-  recorder.launch(xqa_decode, decode_args(b, x));
-  recorder.launch(merge_partials, merge_args(b, x, output));
+  recorder.launch(xqa_decode, decode_args(b, x, output));
 }
 
 void record_grouped_prefill(Recorder& recorder, const AttentionBuffers& b) {

@@ -8,8 +8,8 @@
 
 namespace refrain {
 
-/// Eager, once: fills workspaces on the device, declares what holds when a replay begins,
-/// and runs what the faults `*-outside` move out of the graph. Throws Error{driver}.
+/// Eager, once: declares what holds when a replay begins, and runs what the faults `*-outside` move out of the graph.
+/// Throws Error{driver}.
 void prepare_attention(Recorder& recorder, const AttentionBuffers& buffers);
 
 /// One layer of attention: kv_append, then the grouped route for whole groups of 8 rows and XQA for the rest.
@@ -20,7 +20,7 @@ void record_xqa_decode(Recorder& recorder, const AttentionBuffers& buffers);
 /// its first replay.
 void break_after_capture(RecordingDriver& driver, AttentionBuffers& buffers);
 
-/// plan_xqa, xqa_decode, merge_partials for the rows that `xqa` serves, into `output`.
+/// plan_xqa and xqa_decode for the rows that `xqa` serves, into `output`.
 void record_xqa_route(Recorder& recorder, const AttentionBuffers& buffers, const XqaBuffers& xqa,
                       const OutputBuffers& output, const FaultSet& faults);
 

@@ -65,7 +65,7 @@ GroupedAttentionArgs attention_args(const AttentionBuffers& b) {
 /// The rows that a route serves: all of the bucket, or the real ones alone for the fault `pad-rows-unwritten`.
 BatchView served(const AttentionBuffers& b, const XqaBuffers& x) {
   BatchView batch = b.batch();
-  if (x.group_rows == 0) batch.bucket = x.slots;
+  batch.bucket = x.group_rows == 0 ? x.slots : b.options.written_rows();
   return batch;
 }
 
@@ -89,7 +89,7 @@ PlanXqaArgs plan_xqa_args(const AttentionBuffers& b, const XqaBuffers& x, const 
   return args;
 }
 
-XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x) {
+XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x, const OutputBuffers& output) {
   XqaDecodeArgs args;
   args.q = b.q.as<void>();
   args.q_dtype = b.options.q_dtype();
@@ -110,23 +110,6 @@ XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x) {
   args.partial_dtype = x.partial_dtype;
   args.partial_lse = x.partial_lse.as<float>();
   args.counters = x.counters.as<std::int32_t>();
-  return args;
-}
-
-MergePartialsArgs merge_args(const AttentionBuffers& b, const XqaBuffers& x, const OutputBuffers& output) {
-  MergePartialsArgs args;
-  args.partials = reinterpret_cast<void*>(x.partials_address());
-  args.partial_dtype = x.partial_dtype;
-  args.partial_lse = x.partial_lse.as<float>();
-  args.counters = x.counters.as<std::int32_t>();
-  args.slot_rows = x.slot_rows.as<std::int32_t>();
-  args.lengths = x.lengths.as<std::int32_t>();
-  args.slots = x.slots;
-  args.heads = kHeads;
-  args.partitions = x.partitions;
-  args.partition_tokens = x.partition_tokens;
-  args.dim = kHeadDim;
-  args.bucket = x.group_rows == 0 ? x.slots : b.options.written_rows();
   args.every_row = x.group_rows == 0;
   args.out_dtype = b.options.q_dtype();
   args.out = output.out.as<void>();

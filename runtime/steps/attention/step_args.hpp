@@ -3,7 +3,6 @@
 
 #include "kernels/grouped_attention.hpp"
 #include "kernels/kv_append.hpp"
-#include "kernels/merge_partials.hpp"
 #include "kernels/pad_fix.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/plan_xqa.hpp"
@@ -17,7 +16,6 @@ namespace refrain {
 [[nodiscard]] PadFixArgs pad_fix_args(const AttentionBuffers& b);
 [[nodiscard]] GroupedAttentionArgs attention_args(const AttentionBuffers& b);
 [[nodiscard]] PlanXqaArgs plan_xqa_args(const AttentionBuffers& b, const XqaBuffers& x, const FaultSet& faults);
-[[nodiscard]] XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x);
-[[nodiscard]] MergePartialsArgs merge_args(const AttentionBuffers& b, const XqaBuffers& x, const OutputBuffers& output);
+[[nodiscard]] XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x, const OutputBuffers& output);
 
 }  // namespace refrain

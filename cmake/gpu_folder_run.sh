@@ -69,9 +69,9 @@ run_bench() {
 sanitizer_runs() {
   cat <<'TABLE'
 memcheck  test_gpu_steps  run: the report*,run: pad rows*,run: 24*,faults: without*,pointer watch*
-memcheck  test_gpu        plan*,kv_append*,merge*,xqa merge*
+memcheck  test_gpu        plan*,kv_append*,merge*,xqa merge on the GPU: what*,xqa merge on the GPU: a second*
 racecheck test_gpu_steps  run: the report*,run: pad rows*
-racecheck test_gpu        plan_xqa on the device: the real*,plan_grouped on the device: a group*,pad_fix*,xqa merge on the GPU: rows*,kv_append on the device: rows*
+racecheck test_gpu        plan_xqa on the device: the real*,plan_grouped on the device: a group*,pad_fix*,xqa merge on the GPU: chunks*,xqa merge on the GPU: a second*,kv_append on the device: rows*
 racecheck test_gpu        xqa on the GPU: slots*,xqa on the GPU: leading*,xqa on the GPU: full*
 memcheck  test_gpu        sparse_mla on the GPU: a NaN*,sparse_mla on the GPU: lengths*,sparse_mla on the GPU: a sentinel*,page_split*,verify_draft*
 memcheck  test_gpu_steps  mtp: E4M3*,step ring: results*,mla run: a row without*,mla faults: without*

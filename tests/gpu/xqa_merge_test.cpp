@@ -126,7 +126,7 @@ TEST_CASE("xqa merge on the GPU: rows of many splits and one and none are right 
   }
 }
 
-TEST_CASE("xqa merge on the GPU: as the twin, split by split") {
+TEST_CASE("xqa merge on the GPU: what is written is what the twin writes") {
   Rng rng(fresh_seed());
   for (const Case& c : cases()) {
     CAPTURE(to_string(c.kv), c.heads, c.kv_heads, c.dim, c.tokens);

@@ -34,8 +34,8 @@ def decode_cases(quick):
     """Those whose one cache is more than four times the L2."""
     shapes = [(32, batch, context) for batch in (16, 32, 64) for context in (8192, 32768)] + [(32, 1, 131072)]
     shapes += [(64, 16, 32768), (64, 1, 131072)]
-    for dtype in DTYPES:
-        for heads, batch, context in shapes[:2] if quick else shapes:
+    for heads, batch, context in shapes[:2] if quick else shapes:
+        for dtype in DTYPES:
             yield {"dtype": dtype, "heads": heads, "batch": batch, "context": context,
                    "name": f"{dtype}-gqa{heads}/{KV_HEADS}-d{DIM}-page{PAGE}-b{batch}-ctx{context}"}
 

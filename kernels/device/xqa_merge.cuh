@@ -115,6 +115,7 @@ __device__ void weigh_chunk(const XqaChunk& chunk, typename Shape::Tail& tail, i
   }
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+  __syncwarp();  // all lanes have read the largest of before
   if (lane != 0) return;
   const float rescale = expf(before - softmax_base(max));
   tail.merged_sum[head] = chunk.first == 0 ? sum : tail.merged_sum[head] * rescale + sum;

@@ -10,9 +10,11 @@ Interner::Interner(Timeline& timeline) : timeline_(timeline) {
 }
 
 StringId Interner::id(std::string_view text) {
-  const auto [entry, fresh] = ids_.try_emplace(std::string(text), static_cast<StringId>(timeline_.strings.size()));
-  if (fresh) timeline_.strings.push_back(entry->first);
-  return entry->second;
+  if (const auto known = ids_.find(text); known != ids_.end()) return known->second;
+  const auto fresh = static_cast<StringId>(timeline_.strings.size());
+  ids_.emplace(text, fresh);
+  timeline_.strings.emplace_back(text);
+  return fresh;
 }
 
 }  // namespace refrain

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -162,6 +163,12 @@ struct Timeline {
   [[nodiscard]] bool empty() const { return calls.empty() && ranges.empty() && checks.empty() && work.empty(); }
 };
 
+/// Lets a map of strings be asked by a view: no copy for each of millions of names.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+};
+
 /// Gives equal strings equal ids of one timeline.
 class Interner {
  public:
@@ -170,7 +177,7 @@ class Interner {
 
  private:
   Timeline& timeline_;
-  std::unordered_map<std::string, StringId> ids_;
+  std::unordered_map<std::string, StringId, TextHash, std::equal_to<>> ids_;
 };
 
 }  // namespace refrain

@@ -53,9 +53,11 @@ TraceAssembly::TraceAssembly() {
 }
 
 std::uint32_t TraceAssembly::name(std::string_view text) {
-  const auto [at, added] = name_ids_.try_emplace(std::string(text), static_cast<std::uint32_t>(tables_.names.size()));
-  if (added) tables_.names.push_back(at->first);
-  return at->second;
+  if (const auto known = name_ids_.find(text); known != name_ids_.end()) return known->second;
+  const auto fresh = static_cast<std::uint32_t>(tables_.names.size());
+  name_ids_.emplace(text, fresh);
+  tables_.names.emplace_back(text);
+  return fresh;
 }
 
 std::uint32_t TraceAssembly::process(std::uint64_t pid) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -107,7 +108,7 @@ class TraceAssembly {
 
  private:
   TraceTables tables_;
-  std::unordered_map<std::string, std::uint32_t> name_ids_;
+  std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> name_ids_;
   std::vector<std::int8_t> known_;  // by name: 0 not looked up, 1 an API of the table, -1 another
   std::map<std::uint64_t, std::uint32_t> processes_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> threads_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "graphs/error.hpp"
@@ -19,8 +20,16 @@ bool is_blank(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
+/// By a table: every digit of a trace is asked.
+constexpr std::array<bool, 256> kScalar = [] {
+  std::array<bool, 256> scalar{};
+  for (const char c : std::string_view("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-+"))
+    scalar[static_cast<unsigned char>(c)] = true;
+  return scalar;
+}();
+
 bool is_scalar(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '+';
+  return kScalar[static_cast<unsigned char>(c)];
 }
 
 bool begins_number(char c) {
@@ -61,6 +70,7 @@ void JsonScanner::count(std::size_t bytes) {
 
 char JsonScanner::peek_past_blanks() {
   token_bytes_ = 0;
+  if (at_ != end_ && static_cast<unsigned char>(*at_) > ' ') return *at_;
   for (;;) {
     const char* from = at_;
     while (at_ != end_ && is_blank(*at_)) ++at_;
@@ -163,6 +173,14 @@ bool JsonScanner::scan_string(bool keep_it) {
   kept_.clear();
   text_ = {};
   token_bytes_ = 0;
+  // Nearly every string: no escape in it, and its end in the same chunk.
+  const char* plain = at_;
+  while (plain != end_ && *plain != '"' && *plain != '\\') ++plain;
+  if (plain != end_ && *plain == '"') {
+    if (keep_it) text_ = std::string_view(at_, std::min(static_cast<std::size_t>(plain - at_), kMaxKept));
+    at_ = plain + 1;
+    return false;
+  }
   bool escapes = false, escaped = false;  // escaped: the backslash was the last byte of a chunk
   for (;;) {
     const char* from = at_;

@@ -6,33 +6,28 @@
 //   bench_audit_scale [--nodes 3000,30000,300000] [--runs 7] [--batch 1000] [--program FILE] [--out FILE] [--commit
 //   HASH]
 // The commit also comes from REFRAIN_COMMIT; the program is the `refrain` that was built beside this one.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "audit/audit.hpp"
+#include "bench/child_process.hpp"
 #include "bench/result.hpp"
 #include "graphs/error.hpp"
 #include "graphs/readers.hpp"
 
 namespace refrain {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kHiddenBytes = 1 << 16, kCounterBytes = 96, kMinRuns = 5;
 constexpr NodeId kLayerNodes = 4;  // zero, attend, merge, project
@@ -45,30 +40,6 @@ struct Options {
   std::vector<NodeId> nodes = {3000, 30000, 300000};
   std::uint64_t runs = 7, batch = 1000;
   std::string program, out, commit, command;
-};
-
-/// A folder of this process's own that goes with it.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / fmt::format("refrain-audit-scale-{}", ::getpid())) {
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    const fs::path file = path_ / name;
-    if (!(std::ofstream(file, std::ios::binary) << text << std::flush))
-      throw Error(ErrorKind::input, "write", "the file can't be written", file.string());
-    return file.string();
-  }
-
- private:
-  fs::path path_;
 };
 
 NodeAccess touch(BufferId buffer, std::uint64_t bytes, Mode mode, Role role) {
@@ -152,58 +123,22 @@ double audit_ms(const Subject& subject) {
   return taken.count();
 }
 
-struct Command {
-  double ms = 0;
-  std::uint64_t peak_bytes = 0;
-};
-
-/// The most memory that a process had resident so far; 0 once it is gone, or is not yet the program.
-std::uint64_t peak_bytes_of(pid_t process) {
-  std::error_code ignored;
-  const fs::path folder = fs::path("/proc") / std::to_string(process);
-  if (fs::read_symlink(folder / "exe", ignored) == fs::read_symlink("/proc/self/exe", ignored)) return 0;
-  const std::string line = bench::line_of((folder / "status").c_str(), "VmHWM", ":");
-  return std::strtoull(line.c_str(), nullptr, 10) * 1024;
-}
-
-/// Runs `refrain audit` to its end, its output thrown away.
-Command audit_command(const std::string& program, const std::vector<std::string>& files, std::uint64_t jobs) {
+/// Runs `refrain audit` to its end: clean graphs, so exit code 0.
+bench::Command audit_command(const std::string& program, const std::vector<std::string>& files, std::uint64_t jobs) {
   std::vector<std::string> words = {program, "audit", "--jobs", std::to_string(jobs)};
   words.insert(words.end(), files.begin(), files.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere >= 0) ::dup2(nowhere, STDOUT_FILENO);
-    ::execv(program.c_str(), arguments.data());
-    ::_exit(127);
-  }
-  // Not rusage: its peak counts what this process held at the fork. VmHWM starts anew with the program.
-  Command command;
-  int status = 0;
-  pid_t ended = 0;
-  while (child > 0 && (ended = ::waitpid(child, &status, WNOHANG)) == 0) {
-    command.peak_bytes = std::max(command.peak_bytes, peak_bytes_of(child));
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (child < 0 || ended != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Error(ErrorKind::input, "refrain audit", "expected exit code 0 of clean graphs", program);
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  command.ms = taken.count();
-  return command;
+  return bench::run_command(std::move(words));
 }
 
-nlohmann::ordered_json measure(NodeId nodes, const Options& options, const Folder& folder) {
+nlohmann::ordered_json measure(NodeId nodes, const Options& options, const bench::TemporaryFolder& folder) {
   const Subject subject{{{"chain", {chain(nodes)}, {}, false}}};
   std::vector<double> times;
   for (std::uint64_t run = 0; run < options.runs; ++run) times.push_back(audit_ms(subject));
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
   const std::string text = write_graph_json(subject.recordings[0].graphs[0]);
-  const Command command = audit_command(options.program, {folder.write(fmt::format("chain-{}.json", nodes), text)}, 1);
+  const bench::Command command =
+      audit_command(options.program, {folder.write(fmt::format("chain-{}.json", nodes), text)}, 1);
   return {{"case", fmt::format("chain-{}", nodes)},
           {"nodes", nodes},
           {"runs", options.runs},
@@ -219,14 +154,14 @@ nlohmann::ordered_json measure(NodeId nodes, const Options& options, const Folde
            "one core: allocations and cache misses of the sweeps over nodes and accesses; the command: parsing JSON"}};
 }
 
-nlohmann::ordered_json measure_batch(const Options& options, const Folder& folder) {
+nlohmann::ordered_json measure_batch(const Options& options, const bench::TemporaryFolder& folder) {
   const std::string text = write_graph_json(chain(kBatchNodes));
   std::vector<std::string> files;
   for (std::uint64_t i = 0; i < options.batch; ++i)
     files.push_back(folder.write(fmt::format("graph-{}.json", i), text));
   const std::uint64_t cores = std::thread::hardware_concurrency();
-  const Command one = audit_command(options.program, files, 1);
-  const Command all = audit_command(options.program, files, cores);
+  const bench::Command one = audit_command(options.program, files, 1);
+  const bench::Command all = audit_command(options.program, files, cores);
   return {{"case", fmt::format("batch-{}x{}", options.batch, kBatchNodes)},
           {"nodes", options.batch * kBatchNodes},
           {"jobs", cores},
@@ -236,14 +171,6 @@ nlohmann::ordered_json measure_batch(const Options& options, const Folder& folde
           {"graphs_per_s", static_cast<double>(options.batch) * 1e3 / all.ms},
           {"peak_bytes", all.peak_bytes},
           {"limited_by", "all cores, parsing JSON: text in the page cache is read, parsed and judged graph by graph"}};
-}
-
-std::string program_beside() {
-  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  for (const fs::path& place : {here / "refrain", here.parent_path() / "cli" / "refrain"})
-    if (fs::exists(place)) return place.string();
-  throw Error(ErrorKind::usage, "--program", "expected it: no refrain was built beside this benchmark",
-              "bench_audit_scale");
 }
 
 std::uint64_t number(std::string_view text, const std::string& option, std::uint64_t least) {
@@ -291,13 +218,13 @@ Options parse(int argc, char** argv) {
       throw Error(ErrorKind::usage, option, "expected --nodes, --runs, --batch, --program, --out or --commit",
                   "bench_audit_scale");
   }
-  if (options.program.empty()) options.program = program_beside();
+  if (options.program.empty()) options.program = bench::refrain_beside("bench_audit_scale");
   return options;
 }
 
 void run(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  const Folder folder;
+  const bench::TemporaryFolder folder("audit-scale");
   for (const NodeId nodes : options.nodes) rows.push_back(measure(nodes, options, folder));
   rows.push_back(measure_batch(options, folder));
   const nlohmann::ordered_json json = {

@@ -28,7 +28,8 @@ namespace refrain::fuzz {
 /// Runs it; swallows what a reader may throw, and nothing else.
 void allow_refusal(const std::function<void()>& read);
 
-/// Audits the recording and writes every report of it, the review as well where it has a timeline.
+/// Audits the recording and writes a report of it, reviews it as well where it has a timeline. All of it comes again
+/// with the same input.
 void judge(Recording recording);
 /// Likewise of graphs alone.
 void judge(std::vector<Graph> graphs);

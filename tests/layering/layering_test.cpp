@@ -30,7 +30,7 @@ const std::vector<Layer> kLayers = {
     {"audit", {"traces", "graphs"}, {"fmt", "nlohmann"}},
     {"runtime", {"audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "openssl"}},
     {"cli", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "CLI", "zlib.h"}},
-    {"bench", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann"}},
+    {"bench", {"runtime", "audit", "traces", "kernels", "graphs"}, {"fmt", "nlohmann", "sqlite3.h"}},
     {"tests",
      {"cli", "runtime", "audit", "traces", "kernels", "graphs"},
      {"fmt", "nlohmann", "catch2", "sqlite3.h", "zlib.h"}},

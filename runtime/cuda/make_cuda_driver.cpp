@@ -18,8 +18,8 @@ std::string reason(const char* what, cudaError_t code) {
 }
 
 /// All of this build's kernels are loaded with the context, so that none is loaded during a capture or in a step. CUDA
-/// reads this once, at its first call, which is why whoever asks for a device comes by here first; who set it otherwise,
-/// or called CUDA before, keeps what he has.
+/// reads this once, at its first call, which is why whoever asks for a device comes by here first; who set it
+/// otherwise, or called CUDA before, keeps what he has.
 void load_eagerly() {
   (void)::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }

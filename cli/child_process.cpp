@@ -14,12 +14,13 @@
 namespace refrain {
 namespace {
 
-// What a terminal or a service manager sends. A handler has no other way to know whom to pass it to.
+// What a user, a shell or a service manager sends. A handler has no other way to know whom to pass it to.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
 volatile std::sig_atomic_t child = 0;
 
-void pass_on(int number) {
-  if (child > 0) ::kill(static_cast<pid_t>(child), number);
+/// A terminal's own signals (Ctrl-C) come from the kernel and reach the whole foreground group, the child too.
+void pass_on(int number, siginfo_t* info, void*) {
+  if (child > 0 && info->si_code <= 0) ::kill(static_cast<pid_t>(child), number);
 }
 
 /// The child starts with the handling that this program was started with; here the signals are passed on meanwhile.
@@ -28,8 +29,8 @@ class PassOnSignals {
   PassOnSignals() {
     for (std::size_t i = 0; i < std::size(kPassedOn); ++i) {
       struct sigaction action {};
-      action.sa_handler = pass_on;
-      action.sa_flags = SA_RESTART;
+      action.sa_sigaction = pass_on;
+      action.sa_flags = SA_RESTART | SA_SIGINFO;
       ::sigaction(kPassedOn[i], &action, &before_[i]);
     }
   }

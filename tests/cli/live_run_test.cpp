@@ -1,6 +1,11 @@
 // A command run as the auditor's host, with a shell in its place: what passes
 // through, what the library is told, and what is made of what it leaves behind.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -33,6 +38,40 @@ TEST_CASE("child process: a signal that this program gets is passed on and this 
   // The child tells its parent's signal back by its exit code; without the passing on it would end by itself with 3.
   const std::string script = "trap 'exit 42' USR1; kill -USR1 $PPID; sleep 5 & wait; exit 3";
   CHECK(run_child({"sh", "-c", script}, {}) == 42);
+}
+
+TEST_CASE("child process: Ctrl-C of a terminal reaches the child once") {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(terminal >= 0);
+  REQUIRE(::grantpt(terminal) == 0);
+  REQUIRE(::unlockpt(terminal) == 0);
+  const std::string name = ::ptsname(terminal);
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    ::setsid();
+    const int own = ::open(name.c_str(), O_RDWR);  // the first that a session opens is its terminal
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(own, standard);
+    const char* script =
+        "n=0; trap 'n=$((n+1))' INT; echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit $n";
+    ::_exit(run_child({"sh", "-c", script}, {}));
+  }
+  std::string said;
+  char piece[64];
+  while (said.find("ready") == std::string::npos) {
+    const ssize_t count = ::read(terminal, piece, sizeof piece);
+    REQUIRE(count > 0);
+    said.append(piece, static_cast<std::size_t>(count));
+  }
+  ::usleep(50'000);
+  REQUIRE(::write(terminal, "\x03", 1) == 1);
+  while (::read(terminal, piece, sizeof piece) > 0) {
+  }
+  int status = 0;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 1);
+  ::close(terminal);
 }
 
 TEST_CASE("live run: the library is told its settings and is named to CUDA and to NVTX") {

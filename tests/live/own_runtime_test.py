@@ -52,7 +52,7 @@ def compare(refrain, step, fault):
     open_outside = {n["rule"] for n in live["not_checked"]}
     beyond = outside - inside
     unseen = {key for key in inside - outside if key[1] not in open_outside}
-    good = not beyond and not unseen and (fault or not inside)
+    good = not beyond and not unseen and bool(inside) == bool(fault)
     print(f"{'ok  ' if good else 'FAIL'} {step} {fault or 'healthy'}: its recording {sorted(inside) or 'none'}, "
           f"from outside {sorted(outside) or 'none'}"
           + (f"; only from outside: {sorted(beyond)}" if beyond else "")

@@ -1,7 +1,10 @@
 // A file that appears whole or not at all.
 #include "traces/output_file.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -36,6 +39,25 @@ TEST_CASE("output file: until it is kept what stood there stands and after that 
     CHECK(text_of(folder / "a.csv") == std::string(3'000'000, 'x') + "end");
   }
   CHECK(folder.files() == std::set<std::string>{"a.csv"});
+}
+
+TEST_CASE("output file: a pipe is written to and stays what it is") {
+  const ScratchFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  {
+    OutputFile file(pipe);
+    file.write("text");
+    file.keep();
+  }
+  char said[8] = {};
+  CHECK(::read(reader, said, sizeof said) == 4);
+  CHECK(std::string(said) == "text");
+  CHECK(std::filesystem::is_fifo(pipe));
+  CHECK(folder.files() == std::set<std::string>{"pipe"});
+  ::close(reader);
 }
 
 TEST_CASE("output file: one that is not kept leaves the old file and nothing beside it") {

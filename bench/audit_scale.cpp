@@ -227,15 +227,7 @@ void run(const Options& options) {
   const bench::TemporaryFolder folder("audit-scale");
   for (const NodeId nodes : options.nodes) rows.push_back(measure(nodes, options, folder));
   rows.push_back(measure_batch(options, folder));
-  const nlohmann::ordered_json json = {
-      {"schema", "refrain.bench/1"},
-      {"topic", "audit-scale"},
-      {"machine", {{"cpu", bench::cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
-      {"commit", options.commit.empty() ? "unknown" : options.commit},
-      {"command", options.command},
-      {"date", bench::today()},
-      {"rows", rows}};
-  bench::write_result(json, options.out);
+  bench::write_result(bench::cpu_result("audit-scale", options.commit, options.command, std::move(rows)), options.out);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <thread>
+#include <utility>
 
 #include "graphs/error.hpp"
 
@@ -41,6 +43,17 @@ std::string today() {
   std::tm utc{};
   gmtime_r(&now, &utc);
   return std::strftime(text, sizeof text, "%Y-%m-%d", &utc) > 0 ? text : "unknown";
+}
+
+nlohmann::ordered_json cpu_result(const std::string& topic, const std::string& commit, const std::string& command,
+                                  nlohmann::ordered_json rows) {
+  return {{"schema", "refrain.bench/1"},
+          {"topic", topic},
+          {"machine", {{"cpu", cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
+          {"commit", commit.empty() ? "unknown" : commit},
+          {"command", command},
+          {"date", today()},
+          {"rows", std::move(rows)}};
 }
 
 void write_result(const nlohmann::ordered_json& json, const std::string& path) {

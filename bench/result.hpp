@@ -23,6 +23,10 @@ struct Times {
 /// `2026-11-29`, UTC.
 [[nodiscard]] std::string today();
 
+/// The whole of a result that no GPU had a part in. An empty commit is `unknown`.
+[[nodiscard]] nlohmann::ordered_json cpu_result(const std::string& topic, const std::string& commit,
+                                                const std::string& command, nlohmann::ordered_json rows);
+
 /// To the file, or to standard output when `path` is empty. Throws Error{input}.
 void write_result(const nlohmann::ordered_json& json, const std::string& path);
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/child_process.hpp"
@@ -203,15 +204,7 @@ void run(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const std::uint64_t count : options.rows) rows.push_back(measure_nsys(count, options));
   rows.push_back(measure_kineto(options));
-  const nlohmann::ordered_json json = {
-      {"schema", "refrain.bench/1"},
-      {"topic", "review-scale"},
-      {"machine", {{"cpu", bench::cpu_name()}, {"cores", std::thread::hardware_concurrency()}}},
-      {"commit", options.commit.empty() ? "unknown" : options.commit},
-      {"command", options.command},
-      {"date", bench::today()},
-      {"rows", rows}};
-  bench::write_result(json, options.out);
+  bench::write_result(bench::cpu_result("review-scale", options.commit, options.command, std::move(rows)), options.out);
 }
 
 }  // namespace

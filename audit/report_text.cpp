@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "audit/report.hpp"
 #include "audit/reports/escape.hpp"
 #include "audit/reports/groups.hpp"
+#include "audit/reports/lines.hpp"
 
 namespace refrain {
 namespace {
 
-class TextReport {
+class TextReport : Lines {
  public:
   TextReport(const Report& report, bool colour) : report_(report), colour_(colour) {}
 
@@ -22,16 +21,10 @@ class TextReport {
     write_not_checked();
     for (const std::string& remark : report_.remarks) line("remark: {}", visible(remark));
     line("{}; {} of {} without a contract", summary(report_), report_.unknown_nodes, plural(report_.nodes, "node"));
-    return fmt::to_string(out_);
+    return str();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   [[nodiscard]] std::string paint(const char* code, std::string text) const {
     return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   }
@@ -74,7 +67,6 @@ class TextReport {
 
   const Report& report_;
   bool colour_;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

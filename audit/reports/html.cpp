@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +10,7 @@
 #include "audit/reports/groups.hpp"
 #include "audit/reports/html_graph.hpp"
 #include "audit/reports/html_parts.hpp"
+#include "audit/reports/lines.hpp"
 #include "audit/reports/places.hpp"
 
 namespace refrain {
@@ -19,7 +19,7 @@ namespace {
 /// Graphs drawn on one page; the table of contracts names them all.
 constexpr std::size_t kMostGraphs = 12;
 
-class HtmlReport {
+class HtmlReport : Lines {
  public:
   explicit HtmlReport(const ReportSource& source) : report_(source.report), places_(source.subjects) {
     for (std::size_t i = 0; i < report_.findings().size(); ++i) number_.emplace(&report_.findings()[i], i + 1);
@@ -44,16 +44,10 @@ class HtmlReport {
     write_coverage();
     line("{}", html_not_checked(report_));
     line("</main>\n</body>\n</html>");
-    return fmt::to_string(out_);
+    return str();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   // Those with findings, those that count first; the first of all where there is none.
   void choose_graphs() {
     std::unordered_map<const GraphView*, std::size_t> place;
@@ -150,7 +144,6 @@ class HtmlReport {
   std::vector<HtmlGraph> graphs_;
   std::unordered_set<const GraphView*> left_out_;
   std::vector<HtmlDrawing> drawings_;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "audit/reports/drawing.hpp"
 #include "audit/reports/escape.hpp"
 #include "audit/reports/groups.hpp"
 #include "audit/reports/html_parts.hpp"
+#include "audit/reports/lines.hpp"
 
 namespace refrain {
 namespace {
@@ -18,7 +18,7 @@ constexpr double kWidth = 176, kHeight = 42, kAcross = 200, kDown = 88, kMargin 
 /// How far to the side an edge that skips layers is drawn.
 constexpr double kBow = kWidth * 0.75;
 
-class GraphSection {
+class GraphSection : Lines {
  public:
   explicit GraphSection(const HtmlGraph& graph) : graph_(graph), topology_(graph.view->graph(), 0) {
     std::vector<NodeId> focus;
@@ -43,19 +43,13 @@ class GraphSection {
     line("</div>");
     write_table();
     line("</section>");
-    HtmlDrawing out{fmt::to_string(out_), {}};
+    HtmlDrawing out{str(), {}};
     for (const DrawnNode& node : drawing_.nodes) out.nodes.push_back(node.node);
     std::sort(out.nodes.begin(), out.nodes.end());
     return out;
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   [[nodiscard]] static double x(const DrawnNode& node) { return kMargin + node.column * kAcross; }
   [[nodiscard]] static double top(const DrawnNode& node) { return kMargin + node.layer * kDown; }
   [[nodiscard]] static double bottom(const DrawnNode& node) { return top(node) + kHeight; }
@@ -164,7 +158,6 @@ class GraphSection {
   Topology topology_;
   std::map<NodeId, std::vector<const NodeMark*>> marks_;
   Drawing drawing_;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

@@ -2,16 +2,15 @@
 // below. What comes from the input is quoted, so that no name becomes a link, a mention or markup.
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "audit/reports/escape.hpp"
 #include "audit/reports/formats.hpp"
 #include "audit/reports/groups.hpp"
+#include "audit/reports/lines.hpp"
 
 namespace refrain {
 namespace {
 
-class MarkdownReport {
+class MarkdownReport : Lines {
  public:
   explicit MarkdownReport(const Report& report) : report_(report) {}
 
@@ -24,16 +23,10 @@ class MarkdownReport {
     write_excused();
     write_not_checked();
     for (const std::string& remark : report_.remarks) line("> {}\n", markdown(remark));
-    return fmt::to_string(out_);
+    return str();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   void write(const FindingGroup& group) {
     line("### {}\n\n| severity | rule | input | where |\n|---|---|---|---|", group.title);
     for (const Finding* finding : group.findings)
@@ -68,7 +61,6 @@ class MarkdownReport {
   }
 
   const Report& report_;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "audit/reports/groups.hpp"
+#include "audit/reports/lines.hpp"
 #include "audit/review/page_words.hpp"
 
 namespace refrain {
@@ -21,7 +21,7 @@ struct Bar {
   std::vector<std::size_t> findings;
 };
 
-class Strip {
+class Strip : Lines {
  public:
   Strip(const Review& review, const PagePlan& plan) : review_(review), plan_(plan) {
     const auto& steps = review.steps;
@@ -41,7 +41,7 @@ class Strip {
     line("<p>{}: {}</p>", plural(review_.steps.size(), "step"), sentence_text(review_.cut.why));
     if (bars_.empty()) {
       line("</section>");
-      return fmt::to_string(out_);
+      return str();
     }
     write_legend();
     line("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Strip of steps\">");
@@ -49,16 +49,10 @@ class Strip {
     line("</div>");
     write_table();
     line("</section>");
-    return fmt::to_string(out_);
+    return str();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   void set_scale() {
     std::vector<std::uint64_t> heights;
     for (const Bar& bar : bars_) heights.push_back(host_ns(review_.steps[bar.longest]));
@@ -178,7 +172,6 @@ class Strip {
   std::vector<Bar> bars_;
   std::uint64_t scale_ns_ = 1;
   bool cut_ = false;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "audit/reports/groups.hpp"
+#include "audit/reports/lines.hpp"
 #include "audit/review/page_words.hpp"
 
 namespace refrain {
@@ -67,20 +67,7 @@ std::string sum_text(const StepTotals& totals, const Measure& measure) {
   return known == 0 || known == totals.steps ? value : fmt::format("{} in {}", value, plural(known, "step"));
 }
 
-class Text {
- public:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-  [[nodiscard]] std::string str() const { return fmt::to_string(out_); }
-
- private:
-  fmt::memory_buffer out_;
-};
-
-void write_copies(Text& out, const Review& review, const StepStats* worst) {
+void write_copies(Lines& out, const Review& review, const StepStats* worst) {
   out.line(
       "<table><caption>Copies asked for in steps, by kind</caption><thead><tr><th scope=\"col\">Kind</th><th "
       "scope=\"col\">Copies</th><th scope=\"col\">Bytes</th><th scope=\"col\">Copies in the worst step</th><th "
@@ -94,7 +81,7 @@ void write_copies(Text& out, const Review& review, const StepStats* worst) {
   out.line("</tbody></table>");
 }
 
-void write_steps(Text& out, const Review& review, const PagePlan& plan, const std::vector<std::size_t>& steps,
+void write_steps(Lines& out, const Review& review, const PagePlan& plan, const std::vector<std::size_t>& steps,
                  std::string_view caption) {
   out.line("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">", caption);
   out.line(
@@ -120,7 +107,7 @@ void write_steps(Text& out, const Review& review, const PagePlan& plan, const st
 }  // namespace
 
 std::string html_totals(const Review& review) {
-  Text out;
+  Lines out;
   const StepStats* worst = review.steps.empty() ? nullptr : &review.steps[review.totals.worst];
   out.line("<section id=\"totals\" aria-labelledby=\"totals-title\"><h2 id=\"totals-title\">Totals</h2>");
   if (worst == nullptr) out.line("<p>No steps could be told: {}</p>", sentence_text(review.cut.why));
@@ -142,7 +129,7 @@ std::string html_totals(const Review& review) {
 }
 
 std::string html_step_table(const Review& review, const PagePlan& plan) {
-  Text out;
+  Lines out;
   if (review.steps.empty()) return {};
   std::vector<std::size_t> order(review.steps.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -164,7 +151,7 @@ std::string html_step_table(const Review& review, const PagePlan& plan) {
 }
 
 std::string html_evidence(const Review& review) {
-  Text out;
+  Lines out;
   const Timeline& timeline = review.timeline();
   out.line(
       "<section id=\"evidence\" aria-labelledby=\"evidence-title\"><h2 id=\"evidence-title\">Limits of the "

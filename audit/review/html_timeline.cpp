@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "audit/reports/groups.hpp"
 #include "audit/reports/html_parts.hpp"
+#include "audit/reports/lines.hpp"
 #include "audit/review/page_words.hpp"
 #include "audit/review/step_lanes.hpp"
 
@@ -37,7 +37,7 @@ std::string label(const Block& block, double width) {
   return name_text(block.name.substr(0, room));
 }
 
-class TimelineSection {
+class TimelineSection : Lines {
  public:
   TimelineSection(const Review& review, const PagePlan& plan, std::size_t step)
       : review_(review), plan_(plan), step_(step), lanes_(lanes_of(review, step)) {}
@@ -53,16 +53,10 @@ class TimelineSection {
     line("</div>");
     write_table(id);
     line("</section>");
-    return fmt::to_string(out_);
+    return str();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    out_.push_back('\n');
-  }
-
   void write_words() {
     const StepStats& s = review_.steps[step_];
     line("<p>{} on the host, {} into the trace; GPU busy {}, idle {}. <a href=\"#{}\">In the strip</a>.</p>",
@@ -197,7 +191,6 @@ class TimelineSection {
   const PagePlan& plan_;
   std::size_t step_;
   StepLanes lanes_;
-  fmt::memory_buffer out_;
 };
 
 }  // namespace

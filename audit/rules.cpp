@@ -273,7 +273,9 @@ constexpr Rule kRules[] = {
          "A programmatic edge (programmatic dependent launch) lets its consumer start as soon as the producer's blocks "
          "have triggered. It is ordered only by griddepcontrol.wait, executed by every block of the consumer before it "
          "touches memory or ends; a block that ends without it also breaks the order of what comes behind. Where the "
-         "producer never triggers, the consumer starts at its end, but what it wrote need not be visible: a warning.",
+         "producer never triggers, the consumer starts at its end, but what it wrote need not be visible: a warning. A "
+         "consumer that waits may read before it does what ran two kernels ahead, never what the one right ahead "
+         "writes.",
      .fix = "Call cudaGridDependencySynchronize() first thing in the consumer, or launch it without the attribute.",
      .check = check_rf309},
     {.id = "RF310",

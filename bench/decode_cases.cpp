@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace refrain::bench {
 namespace {
 
 constexpr std::int64_t kRotated = 256'000'000;  ///< bytes read before a pool comes again: over 4 x 60 MB of L2
-constexpr std::int32_t kMultiprocessors = 132;
 
 }  // namespace
 
@@ -22,17 +20,10 @@ std::int32_t DecodeCase::pools() const {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>((kRotated + kv_bytes() - 1) / kv_bytes(), 1, kMostPools));
 }
 
-std::int32_t partition_tokens_of(const DecodeCase& c) {
-  constexpr std::int64_t kAtOnce = 2 * kMultiprocessors, kFillTokens = 128;
-  const std::int64_t units = std::int64_t{c.batch} * c.kv_heads;
-  std::int64_t best = 0, best_cost = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t splits = 1; splits == 1 || units * splits <= 4 * kAtOnce; ++splits) {
-    const std::int64_t tokens = ((c.tokens() + splits - 1) / splits + 63) / 64 * 64;
-    const std::int64_t cost = (units * splits + kAtOnce - 1) / kAtOnce * (tokens + kFillTokens);
-    if (cost < best_cost) best = tokens, best_cost = cost;
-    if (tokens <= 64) break;
-  }
-  return static_cast<std::int32_t>(best);
+XqaSplitting splitting_of(const DecodeCase& c) {
+  constexpr std::int32_t kMultiprocessors = 132;
+  return balanced_splitting(c.batch, {.kv_heads = c.kv_heads, .dim = c.dim, .dtype = c.dtype},
+                            static_cast<std::int32_t>(c.tokens()), kMultiprocessors);
 }
 
 std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graphs/contract.hpp"
-#include "kernels/plan_xqa.hpp"
+#include "kernels/xqa_decode.hpp"
 
 namespace refrain::bench {
 
@@ -33,8 +33,7 @@ struct DecodeCase {
 /// Every case of a dtype: dense GQA, then QSA's sparse selection. `quick`: a few of them.
 [[nodiscard]] std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick);
 
-/// Tokens a split. The kernel's blocks run two a multiprocessor, and each costs about what 128 tokens cost to fill and
-/// drain: of the split counts that fill up to four waves, the one whose waves of such blocks take least.
-[[nodiscard]] std::int32_t partition_tokens_of(const DecodeCase& c);
+/// On the 132 multiprocessors of an H200.
+[[nodiscard]] XqaSplitting splitting_of(const DecodeCase& c);
 
 }  // namespace refrain::bench

@@ -50,6 +50,7 @@ struct Access {
   Reach reach = Reach::exact;
   Role role = Role::unknown;
   Dtype dtype = Dtype::unknown;
+  bool before_wait = false;  ///< a read that an early launch does not wait for: see Contract::waits
 };
 
 struct Claim {
@@ -65,8 +66,10 @@ struct Contract {
   std::vector<Claim> needs;
   std::vector<Claim> gives;
   /// Programmatic dependent launch. `waits`: every block waits on the device (griddepcontrol.wait) for what runs ahead
-  /// of it before it touches memory or ends, so that the launch may start early. `triggers`: it lets what comes behind
-  /// start before it ends (griddepcontrol.launch_dependents).
+  /// of it before it touches memory or ends, so that the launch may start early; all but the reads `before_wait`, which
+  /// the kernel right ahead must not write. `triggers`: it lets what comes behind start before it ends
+  /// (griddepcontrol.launch_dependents); where it waits too, only after that, so that what runs two kernels ahead is
+  /// done.
   bool waits = false, triggers = false;
 };
 

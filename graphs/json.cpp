@@ -31,13 +31,15 @@ Json param_json(const Param& param) {
 }
 
 Json access_json(const NodeAccess& access) {
-  return {{"buffer", access.buffer},
-          {"range", range_json(access.range)},
-          {"mode", to_string(access.mode)},
-          {"reach", to_string(access.reach)},
-          {"role", to_string(access.role)},
-          {"dtype", to_string(access.dtype)},
-          {"certainty", to_string(access.certainty)}};
+  Json out{{"buffer", access.buffer},
+           {"range", range_json(access.range)},
+           {"mode", to_string(access.mode)},
+           {"reach", to_string(access.reach)},
+           {"role", to_string(access.role)},
+           {"dtype", to_string(access.dtype)},
+           {"certainty", to_string(access.certainty)}};
+  if (access.before_wait) out["before_wait"] = true;
+  return out;
 }
 
 Json claim_json(const NodeClaim& claim) {

@@ -1,5 +1,7 @@
 #include "kernels/xqa_decode.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "kernels/host_twins.hpp"
@@ -17,6 +19,15 @@ void assert_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   assert(args.slots > 0 && args.slots <= args.batch.bucket && (!args.every_row || args.slots == args.batch.bucket));
   assert(args.heads > 0 && args.heads % args.pool.kv_heads == 0);
   assert(args.partitions > 0 && args.partition_tokens > 0);
+}
+
+/// What a block reads to know its split and where its tokens lie.
+bool is_of_plan(const XqaDecodeArgs& args, const Access& access) {
+  const std::array<const void*, 6> tables{
+      args.slot_rows, args.lengths, args.active_partitions, args.keys, args.batch.token_to_req, args.batch.page_table};
+  return access.mode == Mode::read && std::any_of(tables.begin(), tables.end(), [&](const void* table) {
+           return reinterpret_cast<Address>(table) == access.base;
+         });
 }
 
 Contract xqa_decode_contract(const XqaDecodeArgs& args) {
@@ -49,11 +60,28 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
     contract.accesses.push_back(read_input(args.batch.token_to_req, elements(args.batch.bucket), Dtype::i32));
     contract.accesses.push_back(read_input(args.batch.page_table, table, Dtype::i32));
   }
+  if (args.plan_is_done)
+    for (Access& access : contract.accesses) access.before_wait = is_of_plan(args, access);
   contract.needs = {claim(Fact::zeroed, args.counters, heads * dtype_bytes(Dtype::i32))};
   return contract;
 }
 
 }  // namespace
+
+XqaSplitting balanced_splitting(std::int32_t rows, const KvPoolView& pool, std::int32_t tokens,
+                                std::int32_t multiprocessors) noexcept {
+  constexpr std::int32_t kFewestTokens = 256, kStep = 64;
+  const std::int64_t units = std::int64_t{rows} * pool.kv_heads;
+  const auto splits = static_cast<std::int32_t>(std::max<std::int64_t>(1, multiprocessors / units));
+  const std::int32_t even = ((tokens - 1) / splits / kStep + 1) * kStep;
+  XqaSplitting out;
+  out.partition_tokens = std::max(even, kFewestTokens);
+  out.partitions = (tokens - 1) / out.partition_tokens + 1;
+  // Measured on an H200: with one block a multiprocessor, four warps keep up with the memory only over 16-bit rows of
+  // up to 128; with more blocks two narrow ones hide each other's ends.
+  out.wide = units <= multiprocessors && (pool.dtype == Dtype::e4m3 || pool.dim > 128);
+  return out;
+}
 
 const Op<XqaDecodeArgs> xqa_decode = {.name = "xqa_decode",
                                       .contract = xqa_decode_contract,

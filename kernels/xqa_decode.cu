@@ -15,13 +15,15 @@ namespace refrain {
 namespace {
 
 template <class Shape>
-__global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __grid_constant__ XqaDecodeArgs args) {
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
+    xqa_decode_kernel(const __grid_constant__ XqaDecodeArgs args) {
   extern __shared__ __align__(1024) char shared[];  // xqa_tile.cuh flips bits below 512 of addresses
-  device::wait_for_previous();
+  if (!args.plan_is_done) device::wait_for_previous();
   auto& tail = *reinterpret_cast<typename Shape::Tail*>(shared + Shape::kWarps * Shape::kRingBytes);
   const device::XqaSplit split = device::split_of_block(args);
   const int group = args.heads / args.pool.kv_heads;
   if (split.begin == split.end) {
+    if (args.plan_is_done) device::wait_for_previous();
     if (split.row < 0 || split.partition != 0) return;
     const bool missing = split.splits == device::kSplitMissing;
     return device::fill_rows<Shape>(device::output_rows(args, split, group), group,
@@ -31,6 +33,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 2) xqa_decode_kernel(const __
   char* own = shared + threadIdx.x / 32 * Shape::kRingBytes;
   const std::uint32_t ring = device::shared_address(own);
   device::XqaStream<Shape> stream(args, split, ring);
+  if (args.plan_is_done) device::wait_for_previous();
 #pragma unroll
   for (int stage = 0; stage < Shape::kStages - 1; ++stage) {
     if (stage < stream.stages()) stream.load_next(stage);
@@ -79,20 +82,33 @@ void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   assert(aligned(args.partials, 16) && aligned(args.out, 16));
 }
 
-template <device::KvFormat kFormat, int kDim>
+[[nodiscard]] int shared_bytes_a_block() {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) == cudaSuccess)
+    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return bytes;
+}
+
+template <class Shape>
 void launch(const XqaDecodeArgs& args, KernelPlace place) {
-  using Shape = device::XqaShape<kFormat, kDim>;
   const auto blocks = static_cast<unsigned>(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads);
   // Not a stream operation, so legal in a capture; should it fail, so does the launch, and the driver reads that.
   cudaFuncSetAttribute(xqa_decode_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes);
   launch_kernel(xqa_decode_kernel<Shape>, blocks, Shape::kThreads, Shape::kSharedBytes, place, args);
 }
 
+template <device::KvFormat kFormat, int kDim>
+void launch_width(const XqaDecodeArgs& args, KernelPlace place) {
+  using Wide = device::XqaShape<kFormat, kDim, 1>;
+  if (args.wide && shared_bytes_a_block() >= Wide::kSharedBytes) return launch<Wide>(args, place);
+  launch<device::XqaShape<kFormat, kDim, 2>>(args, place);
+}
+
 template <device::KvFormat kFormat>
 void launch_dim(const XqaDecodeArgs& args, KernelPlace place) {
-  if (args.pool.dim == 64) return launch<kFormat, 64>(args, place);
-  if (args.pool.dim == 128) return launch<kFormat, 128>(args, place);
-  launch<kFormat, 256>(args, place);
+  if (args.pool.dim == 64) return launch_width<kFormat, 64>(args, place);
+  if (args.pool.dim == 128) return launch_width<kFormat, 128>(args, place);
+  launch_width<kFormat, 256>(args, place);
 }
 
 void launch_at(const XqaDecodeArgs& args, KernelPlace place) {

@@ -23,6 +23,17 @@ namespace refrain {
   return (x ^ x >> 16) | 1u;
 }
 
+/// How rows of so many tokens are split for speed, when all are equally long.
+struct XqaSplitting {
+  std::int32_t partition_tokens = 0, partitions = 0;
+  bool wide = false;
+};
+
+/// A block a multiprocessor where the rows' KV heads do not fill the device, so that merging costs least; else no
+/// splits. The fewest tokens of a split are 256: below, filling and merging cost more than the tokens.
+[[nodiscard]] XqaSplitting balanced_splitting(std::int32_t rows, const KvPoolView& pool, std::int32_t tokens,
+                                              std::int32_t multiprocessors) noexcept;
+
 struct XqaDecodeArgs {
   const void* q = nullptr;                          ///< [bucket, heads, dim], `q_dtype`
   Dtype q_dtype = Dtype::fp16;                      ///< fp16 or bf16
@@ -44,6 +55,13 @@ struct XqaDecodeArgs {
   float* partial_lse = nullptr;      ///< scratch [slots, heads, partitions]
   std::int32_t* counters = nullptr;  ///< [slots, heads]: + split_ticket a split; needs `zeroed`
   bool every_row = true;             ///< slots == bucket and slot s serves row s: every row is written
+  /// The kernel right ahead on the stream writes nothing of the plan and its tables (slot_rows, lengths,
+  /// active_partitions, keys, token_to_req, page_table): an early launch reads them before it waits (rule RF309).
+  bool plan_is_done = false;
+  /// Blocks of twice the warps, one a multiprocessor: for launches of few, long splits. Where a block may not have so
+  /// much shared memory (before sm_90), the launch takes narrow ones. The bits depend on it, so it goes with the
+  /// model and not with the bucket.
+  bool wide = false;
   Dtype out_dtype = Dtype::fp16;
   void* out = nullptr;   ///< [bucket, heads, dim]
   float* lse = nullptr;  ///< [bucket, heads]: natural; -inf for length 0, whose O is 0

@@ -2,8 +2,11 @@
 // producer runs, and only its own wait on the device makes it come afterwards. The
 // other rules take every edge for an order; this one finds those that are none. Where
 // every contract is known and nothing rests on such edges, no harm comes of them.
+// A consumer that waits may still read some of its inputs before: those of the kernels
+// two ahead are done, those of the one right ahead are not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "audit/rules/checks.hpp"
@@ -40,6 +43,35 @@ bool is_unwaited(const Graph& graph, const Edge& edge) {
   return edge.kind == EdgeKind::programmatic && consumer.waits && !*consumer.waits;
 }
 
+Finding read_too_soon(const GraphView& view, const Edge& edge, const NodeAccess& read) {
+  const Graph& graph = view.graph();
+  Finding finding = new_finding("RF309", view, Certainty::contract);
+  finding.nodes = {edge.from, edge.to};
+  finding.where = place(view, finding.nodes);
+  finding.message = fmt::format("{} reads {} before it waits, while {} may still write it", describe(graph, edge.to),
+                                name_of(graph, read.buffer), describe(graph, edge.from));
+  finding.evidence.push_back("the edge between the two is programmatic (programmatic dependent launch)");
+  finding.evidence.push_back("the contract of the second reads these bytes ahead of its wait (before_wait)");
+  finding.fix = fmt::format(
+      "launch {} so that it waits before it reads (xqa_decode: plan_is_done = false), or put the kernel that writes "
+      "{} at least two ahead",
+      name_of(graph.nodes[edge.to]), name_of(graph, read.buffer));
+  return finding;
+}
+
+/// The first read that the consumer does not wait for and that the producer may still be writing.
+const NodeAccess* find_read_too_soon(const Graph& graph, const Edge& edge) {
+  const Node &producer = graph.nodes[edge.from], &consumer = graph.nodes[edge.to];
+  if (edge.kind != EdgeKind::programmatic || !consumer.waits.value_or(false)) return nullptr;
+  for (const NodeAccess& read : consumer.accesses)
+    if (read.before_wait &&
+        std::any_of(producer.accesses.begin(), producer.accesses.end(), [&](const NodeAccess& other) {
+          return other.mode != Mode::read && other.buffer == read.buffer && other.range.overlaps(read.range);
+        }))
+      return &read;
+  return nullptr;
+}
+
 /// Something fails or races without these edges that does not with them.
 bool rests_on_unwaited(const GraphView& view) {
   if (!view.facts().unknown.empty() || view.parent()) return true;
@@ -61,6 +93,9 @@ void check_rf309(const SubjectView& view, Report& report) {
     std::optional<bool> matters;
     for (const Edge& edge : graph.edges) {
       if (edge.kind == EdgeKind::programmatic && !graph.nodes[edge.to].waits) ++unknown;
+      if (const NodeAccess* read = find_read_too_soon(graph, edge))
+        report.add(read_too_soon(graph_view, edge, *read),
+                   std::vector<std::string>{name_of(graph.nodes[edge.from]), name_of(graph.nodes[edge.to])});
       if (!is_unwaited(graph, edge)) continue;
       if (!matters) matters = rests_on_unwaited(graph_view);
       if (*matters)

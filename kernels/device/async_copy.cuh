@@ -19,6 +19,20 @@ __device__ inline void copy16_or_zero(std::uint32_t to, const void* from, bool w
                : "memory");
 }
 
+/// The same for bytes that nobody reads again soon: they leave the L2 first.
+__device__ inline void copy16_once_or_zero(std::uint32_t to, const void* from, bool wanted, std::uint64_t policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from),
+               "r"(wanted ? 16 : 0), "l"(policy)
+               : "memory");
+}
+
+/// What copy16_once_or_zero takes.
+[[nodiscard]] __device__ inline std::uint64_t policy_once() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 __device__ inline void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

@@ -15,7 +15,8 @@ namespace refrain::device {
 
 inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-/// This block's split; begin == end where it has no tokens. A row that some split of is missing has none.
+/// This block's split; begin == end where it has no tokens. A row that some split of is missing has none. Read past the
+/// L1, which nothing has cleaned when this is read before the wait.
 [[nodiscard]] __device__ inline XqaSplit split_of_block(const XqaDecodeArgs& args) {
   XqaSplit split;
   const auto kv_heads = static_cast<std::uint32_t>(args.pool.kv_heads);
@@ -24,8 +25,8 @@ inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994530
   split.kv_head = static_cast<std::int32_t>(blockIdx.x % kv_heads);
   split.partition = static_cast<std::int32_t>(rest % partitions);
   split.slot = static_cast<std::int32_t>(rest / partitions);
-  split.row = args.every_row ? split.slot : args.slot_rows[split.slot];
-  const std::int32_t length = args.lengths[split.slot], active = *args.active_partitions;
+  split.row = args.every_row ? split.slot : __ldcg(args.slot_rows + split.slot);
+  const std::int32_t length = __ldcg(args.lengths + split.slot), active = __ldcg(args.active_partitions);
   const auto tokens = static_cast<std::uint32_t>(args.partition_tokens);
   split.splits = static_cast<std::int32_t>((static_cast<std::uint32_t>(length) + tokens - 1) / tokens);
   if (split.splits > min(args.partitions, active)) split.splits = kSplitMissing;

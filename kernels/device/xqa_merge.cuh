@@ -47,10 +47,13 @@ __device__ bool count_in(const XqaDecodeArgs& args, const XqaSplit& split, typen
       const std::uint32_t ticket = split_ticket(static_cast<std::uint32_t>(split.splits));
       const std::int64_t head =
           std::int64_t{split.slot} * args.heads + std::int64_t{split.kv_head} * group + threadIdx.x;
-      // Release: the barrier and this fence put the block's stores before the count. Acquire: the one behind it.
-      __threadfence();
-      const std::uint32_t before = atomicAdd(reinterpret_cast<unsigned*>(args.counters) + head, ticket);
-      __threadfence();
+      // Release: the block's stores, which the barrier put before, are before the count. Acquire: what others stored
+      // before theirs is behind it, and behind the next barrier for the whole block.
+      std::uint32_t before;
+      asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+                   : "=r"(before)
+                   : "l"(args.counters + head), "r"(ticket)
+                   : "memory");
       last = before == ticket * (static_cast<std::uint32_t>(split.splits) - 1);
     }
     const std::uint32_t complete = __ballot_sync(~0u, last);

@@ -1,6 +1,7 @@
 // The sizes that xqa_decode is built around: one KV format and head dim, how many
 // tokens a warp takes at once, and where a token's 16-byte pieces lie in shared
-// memory. Every warp has its own ring of stages and nobody else touches it.
+// memory. Every warp has its own ring of stages and nobody else touches it. A block is
+// wide and fills a multiprocessor, or two share it (XqaDecodeArgs::wide).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@ enum class KvFormat : std::uint8_t { fp16, bf16, e4m3 };
 
 inline constexpr int kXqaHeads = 16;  ///< query heads of one KV head that fit one MMA tile
 
-template <KvFormat kFormat, int kHeadDim>
+template <KvFormat kFormat, int kHeadDim, int kBlocksAnSm>
 struct XqaShape {
+  static constexpr int kBlocks = kBlocksAnSm;  ///< of a multiprocessor: 1 or 2
   static constexpr int kDim = kHeadDim;
   static constexpr bool kE4m3 = kFormat == KvFormat::e4m3;
   static constexpr bool kBf16 = kFormat == KvFormat::bf16;  ///< of Q and P too; else they are fp16
@@ -20,8 +22,8 @@ struct XqaShape {
   static constexpr int kTokens = kRowBytes >= 256 ? 16 : 32;  ///< of one stage
   static constexpr int kPlaneBytes = kTokens * kRowBytes;     ///< K, then V
   static constexpr int kStageBytes = 2 * kPlaneBytes;
-  // Two CTAs an SM with 48 or 96 KB of stages each, all but one stage of every warp under way.
-  static constexpr int kWarps = kStageBytes > 8192 ? 2 : 4;
+  // 192 KB of stages a multiprocessor, all but one stage of every warp under way.
+  static constexpr int kWarps = (kStageBytes > 8192 ? 4 : 8) / kBlocks;
   static constexpr int kStages = kStageBytes < 8192 ? 6 : 3;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kRingBytes = kStages * kStageBytes;

@@ -40,7 +40,8 @@ class XqaStream {
     if (args.keys != nullptr)
       keys_ = args.keys + std::int64_t{split.slot} * kXqaSlots;
     else
-      pages_ = args.batch.page_table + std::int64_t{args.batch.token_to_req[split.row]} * args.batch.pages_per_request;
+      pages_ = args.batch.page_table +
+               std::int64_t{__ldcg(args.batch.token_to_req + split.row)} * args.batch.pages_per_request;
     ids_ = id_of_lane(first_);
     next_ids_ = id_of_lane(first_ + kWindowTokens);
   }
@@ -72,8 +73,8 @@ class XqaStream {
       // place() is linear over xor, and these rows have no bit in common with the lane's.
       const std::uint32_t rows = copy * kRowsACopy;
       const std::uint32_t there = stage + (place_ ^ Shape::place(rows % 8, 0)) + rows / 8 * 8 * Shape::kRowBytes;
-      copy16_or_zero(there, from, wanted);
-      copy16_or_zero(there + Shape::kPlaneBytes, from + plane_bytes_, wanted);
+      copy16_once_or_zero(there, from, wanted, policy_);
+      copy16_once_or_zero(there + Shape::kPlaneBytes, from + plane_bytes_, wanted, policy_);
     }
     ++in_window_;
     loaded_ += kStride;
@@ -86,14 +87,16 @@ class XqaStream {
   static constexpr int kIdsAStage = Shape::kTokens / kMicroblockTokens, kWindowStages = 32 / kIdsAStage;
   static constexpr int kWindowTokens = kWindowStages * kStride;
 
-  /// The microblock that this lane looks up for the window that starts at `window`.
+  /// The microblock that this lane looks up for the window that starts at `window`. Past the L1, as split_of_block.
   [[nodiscard]] __device__ std::uint32_t id_of_lane(std::int32_t window) const {
     const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x % 32);
     const std::int32_t token = window + lane / kIdsAStage * kStride + lane % kIdsAStage * kMicroblockTokens;
     if (token >= end_) return 0;  // its copies are zeros; the address stays inside the pool
-    if (keys_ != nullptr) return static_cast<std::uint32_t>(keys_[token / kMicroblockTokens] & kKeyMicroblockMask);
+    if (keys_ != nullptr)
+      return static_cast<std::uint32_t>(__ldcg(reinterpret_cast<const long long*>(keys_) + token / kMicroblockTokens) &
+                                        kKeyMicroblockMask);
     const std::int32_t page = token / page_size_;
-    const auto id = static_cast<std::uint32_t>(pages_[page]) * blocks_a_page_;
+    const auto id = static_cast<std::uint32_t>(__ldcg(pages_ + page)) * blocks_a_page_;
     return id + static_cast<std::uint32_t>(token - page * page_size_) / kMicroblockTokens;
   }
 
@@ -103,6 +106,7 @@ class XqaStream {
   std::int64_t plane_bytes_;
   const char* source_ = nullptr;
   std::uint32_t ring_ = 0, place_ = 0;
+  std::uint64_t policy_ = policy_once();
   const std::int64_t* keys_ = nullptr;
   const std::int32_t* pages_ = nullptr;
   std::uint32_t ids_ = 0, next_ids_ = 0;

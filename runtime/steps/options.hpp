@@ -58,6 +58,8 @@ struct StepOptions {
   [[nodiscard]] Dtype q_dtype() const noexcept { return kv == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16; }
   /// Tokens a split covers.
   [[nodiscard]] std::int32_t partition_tokens() const noexcept { return kv == Dtype::e4m3 ? 256 : 1024; }
+  /// Of the 1,024 tokens: with few blocks in a launch, each takes a multiprocessor.
+  [[nodiscard]] bool wide_splits() const noexcept { return kv != Dtype::e4m3; }
 };
 
 /// The options with the step's defaults in place of kByStep.

@@ -100,6 +100,7 @@ XqaRun route_of(const Case& c, Scene& scene) {
 }  // namespace
 
 TEST_CASE("xqa merge on the GPU: rows of many splits and one and none are right and the same bits in every replay") {
+  const bool wide = GENERATE(false, true);
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
@@ -107,6 +108,7 @@ TEST_CASE("xqa merge on the GPU: rows of many splits and one and none are right 
     CAPTURE(to_string(c.kv), c.heads, c.kv_heads, c.dim, c.tokens);
     Scene scene = scene_of(c, rng);
     XqaRun run = route_of(c, scene);
+    run.decode.wide = wide;
     Replayed device(scene, run);
     device.prepare(0xFF);
     device.replay();
@@ -127,20 +129,24 @@ TEST_CASE("xqa merge on the GPU: rows of many splits and one and none are right 
 }
 
 TEST_CASE("xqa merge on the GPU: what is written is what the twin writes") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const Case& c : cases()) {
     CAPTURE(to_string(c.kv), c.heads, c.kv_heads, c.dim, c.tokens);
     Scene scene = scene_of(c, rng);
     XqaRun run = route_of(c, scene);
+    run.decode.wide = wide;
     decode_on_device(scene, run);
   }
 }
 
 TEST_CASE("xqa merge on the GPU: counters that were not zeroed leave NaN in every replay however the blocks finish") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   const Case c{Dtype::bf16, 32, 8, 128, 64, {1000, 0, 64, 129, 2000, 512, 700, 2000}};
   Scene scene = scene_of(c, rng);
   XqaRun run = route_of(c, scene);
+  run.decode.wide = wide;
   Replayed device(scene, run);
   device.prepare(0xFF);
   device.replay();
@@ -169,10 +175,12 @@ TEST_CASE("xqa merge on the GPU: counters that were not zeroed leave NaN in ever
 }
 
 TEST_CASE("xqa merge on the GPU: a second decode without a new plan is NaN where rows have several splits") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   const Case c{Dtype::e4m3, 6, 1, 256, 256, {300, 0, 256, 2051}};
   Scene scene = scene_of(c, rng);
   XqaRun run = route_of(c, scene);
+  run.decode.wide = wide;
   Replayed device(scene, run);
   device.prepare(0xFF);
   device.replay();
@@ -185,6 +193,7 @@ TEST_CASE("xqa merge on the GPU: a second decode without a new plan is NaN where
 }
 
 TEST_CASE("xqa merge on the GPU: chunks without any score weigh nothing and a row without any is NaN") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   const Case c{Dtype::fp16, 16, 1, 256, 16, {400}};  // 25 splits, 4 at a time
   Scene scene = scene_of(c, rng);
@@ -194,6 +203,7 @@ TEST_CASE("xqa merge on the GPU: chunks without any score weigh nothing and a ro
       store_from_float(scene.k_row(0, token), Dtype::fp16, 0, -INFINITY);
   };
   XqaRun run = route_of(c, scene);
+  run.decode.wide = wide;
   silence(0, 80);     // the first chunk and a split of the second
   silence(192, 256);  // a chunk in the middle
   decode_on_device(scene, run);

@@ -33,6 +33,7 @@ SceneShape with_format(SceneShape shape, Dtype kv) {
 }  // namespace
 
 TEST_CASE("xqa on the GPU: dense decode agrees with the oracle for every format, page size, GQA ratio and dim") {
+  const bool wide = GENERATE(false, true);
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
@@ -51,6 +52,7 @@ TEST_CASE("xqa on the GPU: dense decode agrees with the oracle for every format,
       shape.dim = c.dim;
       Scene scene(shape, rng);
       XqaRun run(scene, {.dense = true, .partition_tokens = c.partition});
+      run.decode.wide = wide;
       CAPTURE(to_string(kv), c.page, c.heads, c.kv_heads, c.dim, c.partition);
       decode_on_device(scene, run);
       require_right(scene, run, all_rows(scene, true));
@@ -61,6 +63,7 @@ TEST_CASE("xqa on the GPU: dense decode agrees with the oracle for every format,
 }
 
 TEST_CASE("xqa on the GPU: sparse decode agrees with the oracle for every format, page size and edge length") {
+  const bool wide = GENERATE(false, true);
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
@@ -71,6 +74,7 @@ TEST_CASE("xqa on the GPU: sparse decode agrees with the oracle for every format
       Scene scene(with_format(one_row_each(lengths, page, 2), kv), rng);
       scene.select(rng);
       XqaRun run(scene, {});
+      run.decode.wide = wide;
       CAPTURE(to_string(kv), page);
       decode_on_device(scene, run);
       require_right(scene, run, all_rows(scene, false));
@@ -80,6 +84,7 @@ TEST_CASE("xqa on the GPU: sparse decode agrees with the oracle for every format
 }
 
 TEST_CASE("xqa on the GPU: one long split turns over its windows of page ids") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const Dtype kv : kFormats) {
     for (const std::int32_t dim : {64, 128, 256}) {
@@ -87,6 +92,7 @@ TEST_CASE("xqa on the GPU: one long split turns over its windows of page ids") {
       shape.dim = dim;
       Scene scene(shape, rng);
       XqaRun run(scene, {.dense = true, .partition_tokens = 8192, .partitions = 1});
+      run.decode.wide = wide;
       CAPTURE(to_string(kv), dim);
       decode_on_device(scene, run);
       require_right(scene, run, all_rows(scene, true));
@@ -95,11 +101,13 @@ TEST_CASE("xqa on the GPU: one long split turns over its windows of page ids") {
 }
 
 TEST_CASE("xqa on the GPU: slots behind the last whole group are served, and nothing is written for the others") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const std::int32_t rows : {1, 8, 19, 23}) {
     Scene scene({.lengths = {301}, .rows = {rows}, .pad_rows = 24 - rows}, rng);
     scene.select(rng);
     XqaRun run(scene, {.group_rows = 8});
+    run.decode.wide = wide;
     CAPTURE(rows);
     decode_on_device(scene, run);
     std::vector<OracleRow> served;
@@ -114,12 +122,14 @@ TEST_CASE("xqa on the GPU: slots behind the last whole group are served, and not
 }
 
 TEST_CASE("xqa on the GPU: the outputs do not depend on tails, unused pages or table entries past the length") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const Dtype kv : kFormats) {
     for (const bool dense : {false, true}) {
       Scene scene(with_format(one_row_each({1, 258, 2051, 700}, 16, 2), kv), rng);
       scene.select(rng);
       XqaRun run(scene, {.dense = dense});
+      run.decode.wide = wide;
       decode_on_device(scene, run);
       const auto* out = static_cast<const std::uint16_t*>(run.decode.out);
       const std::vector<std::uint16_t> first(out, out + 6 * 6 * 256);
@@ -142,11 +152,13 @@ TEST_CASE("xqa on the GPU: the outputs do not depend on tails, unused pages or t
 }
 
 TEST_CASE("xqa on the GPU: a NaN V row that a row attends stays visible, and the other rows do not see it") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const Dtype kv : kFormats) {
     Scene scene(with_format(one_row_each({300, 5}, 16), kv), rng);
     store_from_float(scene.v_row(0, 299), kv, 31, NAN);
     XqaRun run(scene, {.dense = true});
+    run.decode.wide = wide;
     decode_on_device(scene, run);
     for (std::int64_t i = 0; i < 2 * 6 * 256; ++i)
       REQUIRE(is_nan(run.decode.out, query_of(kv), i) == (i < 6 * 256 && i % 256 == 31));
@@ -154,6 +166,7 @@ TEST_CASE("xqa on the GPU: a NaN V row that a row attends stays visible, and the
 }
 
 TEST_CASE("xqa on the GPU: leading tiles or whole splits of -inf scores weigh nothing; no score at all is NaN") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const std::int32_t partition : {256, 32}) {
     Scene scene(with_format(one_row_each({300}, 16), Dtype::fp16), rng);
@@ -161,6 +174,7 @@ TEST_CASE("xqa on the GPU: leading tiles or whole splits of -inf scores weigh no
     for (std::int64_t token = 0; token < 32; ++token)
       store_from_float(scene.k_row(0, token), Dtype::fp16, 0, -INFINITY);
     XqaRun run(scene, {.dense = true, .partition_tokens = partition, .partitions = 10});
+    run.decode.wide = wide;
     decode_on_device(scene, run);
     require_right(scene, run, all_rows(scene, true));
     for (std::int64_t token = 32; token < 300; ++token)
@@ -171,6 +185,7 @@ TEST_CASE("xqa on the GPU: leading tiles or whole splits of -inf scores weigh no
 }
 
 TEST_CASE("xqa on the GPU: full-range E4M3 scores and sums that overflow fp16 stay exact in fp32") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   SceneShape shape = one_row_each({1024}, 16);
   shape.k_scale = 0.05f;
@@ -182,6 +197,7 @@ TEST_CASE("xqa on the GPU: full-range E4M3 scores and sums that overflow fp16 st
     for (std::int64_t d = 0; d < 256; ++d) scene.v_row(0, token)[d] = d % 2 == 0 ? std::byte{0x7E} : std::byte{0xFE};
   }
   XqaRun run(scene, {.dense = true});
+  run.decode.wide = wide;
   decode_on_device(scene, run);
   for (std::int64_t i = 0; i < 6 * 256; ++i)
     REQUIRE(load_as_float(run.decode.out, Dtype::fp16, i) == (i % 2 == 0 ? 1.0f : -1.0f));
@@ -190,10 +206,12 @@ TEST_CASE("xqa on the GPU: full-range E4M3 scores and sums that overflow fp16 st
 }
 
 TEST_CASE("xqa on the GPU: fp16 partials of a 16-bit cache are rounded once more and no worse") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   for (const Dtype kv : {Dtype::fp16, Dtype::bf16}) {
     Scene scene(with_format(one_row_each({700, 1}, 16), kv), rng);
     XqaRun run(scene, {.dense = true, .partial_dtype = Dtype::fp16});
+    run.decode.wide = wide;
     decode_on_device(scene, run);
     const Compared worst = compare(scene, run.decode.out, run.decode.lse, all_rows(scene, true));
     CHECK(worst.out <= 3.0);  // each of the three splits is rounded by half a step
@@ -202,9 +220,11 @@ TEST_CASE("xqa on the GPU: fp16 partials of a 16-bit cache are rounded once more
 }
 
 TEST_CASE("xqa on the GPU: more splits than the buffers hold is NaN, and the other rows are right") {
+  const bool wide = GENERATE(false, true);
   Rng rng(fresh_seed());
   Scene scene(one_row_each({1000, 200}, 16), rng);
   XqaRun run(scene, {.dense = true, .partitions = 3});
+  run.decode.wide = wide;
   decode_on_device(scene, run);
   CHECK(is_nan(run.decode.out, Dtype::fp16, 0));
   require_right(scene, run, {scene.oracle_row(1, scene.visible_tokens(1))});

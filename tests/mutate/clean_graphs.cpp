@@ -108,6 +108,7 @@ std::vector<CleanGraph> model_graphs() {
   std::vector<CleanGraph> graphs;
   for (const Dtype kv : {Dtype::fp16, Dtype::e4m3}) {
     LlamaWorld world(*driver, small_llama(kv, 1), small_limits());
+    world.early = kv == Dtype::e4m3;
     serve(world);
     take(world, "llama ", graphs);
   }

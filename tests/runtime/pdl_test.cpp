@@ -6,6 +6,7 @@
 #include "runtime/session.hpp"
 #include "runtime/verify.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/model/llama_cases.hpp"
 #include "tests/runtime/test_driver.hpp"
 
 using namespace refrain;
@@ -87,4 +88,45 @@ TEST_CASE("pdl: an early kernel without its wait is found in the captured step")
                                   [](const Finding& finding) { return finding.severity == Severity::error; });
   CHECK(found->rule == "RF309");
   CHECK(found->nodes.back() == static_cast<NodeId>(decode - graph.nodes.begin()));
+}
+
+TEST_CASE("pdl: a model's decode reads its plan before it waits and that passes while the plan is two kernels ahead") {
+  const auto driver = test::make_test_driver();
+  test::LlamaWorld world(*driver, test::small_llama(Dtype::fp16, 1), test::small_limits());
+  world.replay = world.early = true;
+  test::Random random(1);
+  test::ModelRequest request = world.request(9, random);
+  (void)world.prefill({{&request, 9}}, 16, 1);
+  REQUIRE(world.graphs.size() == 1);
+  Graph graph = world.graphs.front();
+  const auto reads_early = [](const Node& node) {
+    return std::count_if(node.accesses.begin(), node.accesses.end(),
+                         [](const NodeAccess& access) { return access.before_wait; });
+  };
+  std::size_t found = 0;
+  for (const Edge& edge : graph.edges) {
+    if (graph.nodes[edge.to].op != "xqa_decode") continue;
+    CHECK(edge.kind == EdgeKind::programmatic);
+    // lengths, active_partitions, token_to_req and page_table: all but the query and what the kernel ahead appends.
+    CHECK(reads_early(graph.nodes[edge.to]) == 4);
+    ++found;
+  }
+  CHECK(found == 2);  // layers
+  CHECK(audit(Subject{{{"step", {graph}, {}, false}}}).findings().empty());
+
+  // The same decode right behind its plan: the kernel ahead now writes what it reads.
+  const auto node_of = [&](const char* op) {
+    return std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; });
+  };
+  const Node plan = *node_of("plan_xqa");
+  Node& ahead = *node_of("kv_append");
+  ahead.accesses.insert(ahead.accesses.end(), plan.accesses.begin(), plan.accesses.end());
+  const Report report = audit(Subject{{{"step", {graph}, {}, false}}});
+  const auto early = std::find_if(report.findings().begin(), report.findings().end(),
+                                  [](const Finding& finding) { return finding.rule == "RF309"; });
+  REQUIRE(early != report.findings().end());
+  CHECK(early->severity == Severity::error);
+  CHECK(early->nodes.front() == static_cast<NodeId>(&ahead - graph.nodes.data()));
+  CHECK(graph.nodes[early->nodes.back()].op == "xqa_decode");
+  CHECK_THAT(early->message, Catch::Contains("lengths") && Catch::Contains("before it waits"));
 }

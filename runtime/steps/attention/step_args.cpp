@@ -111,6 +111,7 @@ XqaDecodeArgs decode_args(const AttentionBuffers& b, const XqaBuffers& x, const 
   args.partial_lse = x.partial_lse.as<float>();
   args.counters = x.counters.as<std::int32_t>();
   args.every_row = x.group_rows == 0;
+  args.wide = b.options.wide_splits();
   args.out_dtype = b.options.q_dtype();
   args.out = output.out.as<void>();
   args.lse = output.lse.as<float>();

@@ -227,7 +227,10 @@ void ModelWorld::execute(const StepShape& shape, Placed& at) {
                                                 Origin::host_each_launch, "the test");
                                if (prepares) model().prepare(recorder, shape);
                              },
-                             [&](Recorder& recorder, const StepKey&) { model().record(recorder, shape, at.places); }};
+                             [&](Recorder& recorder, const StepKey&) {
+                               recorder.start_early(early);
+                               model().record(recorder, shape, at.places);
+                             }};
     const JudgedCapture capture({driver_, clock_, registry_, arena_, stream_}, steps, key, CaptureMode::global);
     if (capture.admitted() == nullptr) throw std::runtime_error(capture.violation());
     graphs.push_back(capture.admitted()->graph);

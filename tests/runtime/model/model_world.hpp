@@ -74,6 +74,7 @@ class ModelWorld {
   ModelResult verify(const std::vector<Feed>& feeds, std::int32_t requests, std::int32_t drafts);
 
   /// From a graph of the shape; throws std::runtime_error with the violation where it is not admitted.
+  bool early = false;  ///< kernels that wait start early, in captured steps
   bool replay = false;
   Pads pads = Pads::ones;
   bool prepares = true;       ///< false: the model's prepare() is left out, for a control

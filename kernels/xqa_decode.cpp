@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <limits>
 
 #include "kernels/host_twins.hpp"
 #include "kernels/launchers.hpp"
@@ -66,20 +67,42 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
   return contract;
 }
 
+constexpr std::int32_t kFewestTokens = 256, kSplitStep = 64;
+
+std::int32_t even_split(std::int32_t tokens, std::int32_t splits) {
+  return std::max(((tokens - 1) / splits / kSplitStep + 1) * kSplitStep, kFewestTokens);
+}
+
+/// Of the splits of `units` rows and KV heads those whose waves of `places` blocks take least; filling and draining a
+/// block costs what 256 tokens cost, and merging once half of that.
+std::int32_t cheapest_waves(std::int64_t units, std::int32_t tokens, std::int64_t places) {
+  constexpr std::int32_t kMostSplits = 16, kFill = 256, kMerge = 128;
+  std::int32_t best = tokens;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int32_t splits = 1; splits <= kMostSplits; ++splits) {
+    const std::int32_t each = even_split(tokens, splits);
+    const std::int64_t blocks = units * ((tokens - 1) / each + 1);
+    const std::int64_t cost = (blocks - 1) / places * (each + kFill) + each + kFill + (splits > 1 ? kMerge : 0);
+    if (cost < least) best = each, least = cost;
+  }
+  return best;
+}
+
 }  // namespace
 
 XqaSplitting balanced_splitting(std::int32_t rows, const KvPoolView& pool, std::int32_t tokens,
                                 std::int32_t multiprocessors) noexcept {
-  constexpr std::int32_t kFewestTokens = 256, kStep = 64;
   const std::int64_t units = std::int64_t{rows} * pool.kv_heads;
-  const auto splits = static_cast<std::int32_t>(std::max<std::int64_t>(1, multiprocessors / units));
-  const std::int32_t even = ((tokens - 1) / splits / kStep + 1) * kStep;
   XqaSplitting out;
-  out.partition_tokens = std::max(even, kFewestTokens);
+  if (units <= multiprocessors) {
+    out.partition_tokens = even_split(tokens, static_cast<std::int32_t>(multiprocessors / units));
+    // Measured on an H200: alone on a multiprocessor, four warps keep up with the memory only over 16-bit rows of up
+    // to 128.
+    out.wide = pool.dtype == Dtype::e4m3 || pool.dim > 128;
+  } else {
+    out.partition_tokens = cheapest_waves(units, tokens, 2 * std::int64_t{multiprocessors});
+  }
   out.partitions = (tokens - 1) / out.partition_tokens + 1;
-  // Measured on an H200: with one block a multiprocessor, four warps keep up with the memory only over 16-bit rows of
-  // up to 128; with more blocks two narrow ones hide each other's ends.
-  out.wide = units <= multiprocessors && (pool.dtype == Dtype::e4m3 || pool.dim > 128);
   return out;
 }
 

@@ -232,3 +232,28 @@ TEST_CASE("xqa: a leading tile or a whole split whose every score is -inf weighs
     for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
   }
 }
+
+TEST_CASE("xqa: a balanced splitting fills a device in one wave or in full ones and covers every token") {
+  constexpr std::int32_t kMultiprocessors = 132;
+  const auto splitting = [](std::int32_t rows, Dtype dtype, std::int32_t tokens) {
+    return balanced_splitting(rows, {.kv_heads = 8, .dim = 128, .dtype = dtype}, tokens, kMultiprocessors);
+  };
+  // 8 units of work: 16 blocks each, the most that are one wave of 132.
+  CHECK(splitting(1, Dtype::bf16, 131072).partition_tokens == 8192);
+  CHECK(splitting(1, Dtype::bf16, 131072).partitions == 16);
+  CHECK(splitting(16, Dtype::bf16, 8192).partitions == 1);
+  CHECK(splitting(32, Dtype::bf16, 8192).partitions == 1);  // 256 of 264 places
+  // 192 units are three quarters of a wave: four splits each fill 2.9 waves.
+  CHECK(splitting(24, Dtype::bf16, 8192).partitions == 4);
+  CHECK(splitting(16, Dtype::e4m3, 8192).wide);
+  CHECK_FALSE(splitting(16, Dtype::bf16, 8192).wide);
+  CHECK_FALSE(splitting(32, Dtype::e4m3, 8192).wide);
+  for (const std::int32_t rows : {1, 3, 16, 17, 24, 33, 100})
+    for (const std::int32_t tokens : {1, 255, 256, 257, 2051, 100'000}) {
+      const XqaSplitting s = splitting(rows, Dtype::e4m3, tokens);
+      CAPTURE(rows, tokens, s.partition_tokens, s.partitions);
+      CHECK(s.partition_tokens >= 256);
+      CHECK(std::int64_t{s.partitions} * s.partition_tokens >= tokens);
+      CHECK(std::int64_t{s.partitions - 1} * s.partition_tokens < tokens);
+    }
+}

@@ -1,0 +1,56 @@
+"""README's table of peers, from the result of bench/peers/attention.py.
+
+  table.py RESULT README [--write]
+
+Compares the table between README's two `peers` marks with what RESULT gives: exit code 0 when it is that, 1 when not.
+With --write it puts it there.
+"""
+
+import json
+import pathlib
+import sys
+
+BEGIN, END = "<!-- peers: bench/peers/table.py -->\n", "<!-- /peers -->\n"
+PEERS = (("torch-cudnn", "cuDNN"), ("flashinfer-fa2", "FlashInfer fa2"), ("flashinfer-fa3", "fa3"),
+         ("flashinfer-xqa", "xqa"))
+MLA = {"flashinfer-mla-fa2": "flashinfer-fa2", "flashinfer-mla-fa3": "flashinfer-fa3"}
+
+
+def microseconds(value):
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def line(row):
+    peers = {MLA.get(peer["peer"], peer["peer"]): peer for peer in row["peers"]}
+    times = [microseconds(peers[key]["time_us"]) if "time_us" in peers.get(key, {}) else "-" for key, _ in PEERS]
+    read = row.get("fraction_of_read_bandwidth_ratio")
+    best = row.get("over_best_peer_ratio")
+    return " | ".join([row["case"].removeprefix("attention-"), microseconds(row["time_us"]), f"{read:.3f}" if read else "-", *times,
+                       f"{best:.2f}" if best else "-"])
+
+
+def table(result):
+    head = ["case", "Refrain, us", "of the read bandwidth", *(f"{name}, us" for _, name in PEERS), "best peer / ours"]
+    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))] + [line(row) for row in result["rows"]]
+    versions = result["versions"]
+    gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]
+    said = (f"{gpu}, commit {result['commit'][:12]}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']}, "
+            f"FlashInfer {versions['flashinfer']}; plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
+    return "\n".join(f"| {text} |" for text in lines) + f"\n\n{said}\n"
+
+
+def main():
+    result, readme = json.loads(pathlib.Path(sys.argv[1]).read_text()), pathlib.Path(sys.argv[2])
+    text = readme.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    made = before + BEGIN + table(result) + END + after
+    if "--write" in sys.argv[3:]:
+        readme.write_text(made)
+    elif made != text:
+        sys.exit(f"{readme}: its table of peers is not that of {sys.argv[1]}; python3 bench/peers/table.py "
+                 f"{sys.argv[1]} {readme} --write")
+
+
+if __name__ == "__main__":
+    main()

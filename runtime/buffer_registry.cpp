@@ -13,6 +13,7 @@ BufferRegistry::Id BufferRegistry::add(Buffer buffer) {
   assert(next == live_.end() || buffer.base + buffer.bytes <= next->first);
   const Id id = buffers_.size();
   live_.emplace(buffer.base, id);
+  auditor_.buffer(buffer);
   buffers_.push_back(std::move(buffer));
   return id;
 }
@@ -20,6 +21,7 @@ BufferRegistry::Id BufferRegistry::add(Buffer buffer) {
 void BufferRegistry::retire(Id id) {
   buffers_[id].died = clock_.tick();
   live_.erase(buffers_[id].base);
+  auditor_.buffer(buffers_[id]);
 }
 
 std::optional<BufferRegistry::Id> BufferRegistry::find(Address address) const {

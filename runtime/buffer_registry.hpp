@@ -1,6 +1,7 @@
 // Every buffer that the runtime knows, alive or dead: what a contract's
 // addresses are resolved against, and where rules 401 and 402 get their history.
-// Ids are never reused and an entry is never removed, only marked dead.
+// Ids are never reused and an entry is never removed, only marked dead. An auditor in
+// the process is told of each.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "graphs/graph.hpp"
+#include "runtime/auditor_link.hpp"
 #include "runtime/sequence_clock.hpp"
 
 namespace refrain {
@@ -31,6 +33,7 @@ class BufferRegistry {
 
  private:
   SequenceClock& clock_;
+  const AuditorLink auditor_;
   std::vector<Buffer> buffers_;
   std::map<Address, Id> live_;  // by base
 };

@@ -71,6 +71,7 @@ Recording RecordingDriver::recording(std::string name, const BufferRegistry& reg
 }
 
 void RecordingDriver::add_graph(GraphHandle handle, Graph graph) {
+  auditor_.graph(handle.id, graph);
   const std::lock_guard lock(mutex_);
   timeline_.graphs.push_back({clock_.tick(), handle.id, static_cast<std::uint32_t>(graphs_.size())});
   graphs_.push_back(std::move(graph));
@@ -98,6 +99,7 @@ void RecordingDriver::add_outside_birth(Buffer buffer) {
 }
 
 void RecordingDriver::bind(std::string_view name, Address address, std::uint64_t bytes) {
+  auditor_.binding(name, address, bytes);
   const std::lock_guard lock(mutex_);
   timeline_.bindings.push_back({clock_.tick(), names_.id(name), address, bytes});
 }

@@ -1,7 +1,8 @@
 // A driver that writes down every call made of another driver, as CUPTI would
 // have seen it; so captures are audited without a CUPTI subscriber, which makes
 // every graph launch dearer for good. It follows captures and their forks by the
-// calls alone. Thread-safe when the inner driver is. It grows with every call
+// calls alone. What is added to it and no call shows it also tells to an auditor that
+// is in the process. Thread-safe when the inner driver is. It grows with every call
 // until it is paused.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "runtime/auditor_link.hpp"
 #include "runtime/buffer_registry.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/sequence_clock.hpp"
@@ -86,6 +88,7 @@ class RecordingDriver final : public Driver {
 
   Driver& inner_;
   SequenceClock& clock_;
+  const AuditorLink auditor_;
   std::chrono::steady_clock::time_point start_;
   std::atomic<bool> paused_{false};
   mutable std::mutex mutex_;

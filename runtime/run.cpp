@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "audit/audit.hpp"
+#include "runtime/auditor_link.hpp"
 #include "runtime/pointer_watch.hpp"
 #include "runtime/session.hpp"
 
@@ -64,6 +65,7 @@ int RunResult::exit_code() const {
 RunResult run_step(Driver& driver, const RunOptions& options) {
   if (options.replays < 1 || options.replays > 1'000'000)
     throw Error(ErrorKind::usage, "--replays", fmt::format("expected 1 to 1000000, found {}", options.replays), "");
+  AuditWindow window;  // as long as the recording
   Session session(driver, options.step);
   Recorder recorder(session.driver, session.registry, session.stream);
   RunResult result;
@@ -81,6 +83,7 @@ RunResult run_step(Driver& driver, const RunOptions& options) {
     watch.check(session.driver);
   }
   result.recording = session.recording();
+  window.close();
   const Subject subject{{result.recording}};
   result.audit = audit(subject);
   return result;

@@ -44,7 +44,8 @@ struct RecordSink {
   virtual void call(const ApiEvent& event, std::string_view detail) = 0;
   virtual void range(const RangeEvent& event, std::string_view name) = 0;
   virtual void buffer(const Buffer& buffer) = 0;
-  /// Without a tie, no call of the timeline is known to have made the graph.
+  /// Without a tie, no call of the timeline is known to have made the graph. One with the tie of a graph before it is
+  /// that graph, told more fully, and stands in its place.
   virtual void graph(Graph&& graph, std::optional<GraphTie> tie) = 0;
   virtual void binding(const BindingEvent& event, std::string_view name) = 0;
   virtual void check(const ReplayCheck& check, std::string_view graph, std::string_view axis,

@@ -37,9 +37,15 @@ void TimelineBuilder::buffer(const Buffer& buffer) {
 }
 
 void TimelineBuilder::graph(Graph&& graph, std::optional<GraphTie> tie) {
-  if (tie)
+  if (tie) {
+    const auto [known, fresh] = ties_.try_emplace({tie->sequence, tie->handle}, recording_.graphs.size());
+    if (!fresh) {
+      recording_.graphs[known->second] = std::move(graph);
+      return;
+    }
     recording_.timeline.graphs.push_back(
         {tie->sequence, tie->handle, static_cast<std::uint32_t>(recording_.graphs.size())});
+  }
   recording_.graphs.push_back(std::move(graph));
 }
 

@@ -3,6 +3,11 @@
 // theirs out of it. It judges nothing.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
 #include "traces/recording.hpp"
 #include "traces/sink.hpp"
 
@@ -30,6 +35,7 @@ class TimelineBuilder final : public RecordSink {
  private:
   Recording recording_;
   Interner names_{recording_.timeline};
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> ties_;  // sequence and handle, to the graph
   DeviceLine device_;
 };
 

@@ -164,16 +164,22 @@ bool Auditor::begin_session() {
     return false;
   }
   ++sessions_;
+  descriptions_.listen(session_->stream);
   return true;
 }
 
-std::vector<EvidenceLimit> Auditor::limits() const {
+/// What is missing for whatever reason is one limit: a name comes once.
+std::vector<EvidenceLimit> Auditor::limits() {
   std::vector<EvidenceLimit> out;
+  const LiveDescriptions::Refused refused = descriptions_.take_refused();
+  std::string lost;
   if (failures_ != 0)
-    out.push_back({std::string(kRecordsLost),
-                   fmt::format("the auditor failed {} time(s) inside the process: what it was to write then is missing",
-                               failures_.load()),
-                   failures_});
+    lost = fmt::format("the auditor failed {} time(s) inside the process: what it was to write then is missing",
+                       failures_.load());
+  if (refused.count != 0)
+    lost += fmt::format("{}{} description(s) by the program were refused, the first for this: {}",
+                        lost.empty() ? "" : "; ", refused.count, refused.first);
+  if (!lost.empty()) out.push_back({std::string(kRecordsLost), std::move(lost), failures_ + refused.count});
   if (has_library("libc10_cuda.so"))
     out.push_back({std::string(kCachingAllocator),
                    "PyTorch's caching allocator hands memory out and takes it back without the driver: tensors that "
@@ -184,6 +190,7 @@ std::vector<EvidenceLimit> Auditor::limits() const {
 
 void Auditor::end_session() {
   if (!session_) return;
+  descriptions_.unlisten();
   session_->stream.finish(limits());
   recording_ = session_->sink.path();
   if (const std::string& failure = session_->sink.failure(); !failure.empty()) say("recording-cut", failure);
@@ -233,6 +240,16 @@ void Auditor::pop_range() noexcept {
   if (ends) close();
 }
 
+bool Auditor::describe(std::string_view records) noexcept {
+  bool taken = false;
+  contained([&] {
+    const Inside guard;  // reading a graph makes calls
+    const std::lock_guard lock(mutex_);
+    taken = descriptions_.take(records);
+  });
+  return taken;
+}
+
 void Auditor::process_ends() noexcept {
   contained([&] {
     const std::lock_guard lock(mutex_);
@@ -247,6 +264,7 @@ void Auditor::forked() noexcept {
   new (&mutex_) std::mutex;
   // Its file is the parent's: closing it here would write the parent's bytes twice.
   (void)session_.release();
+  new (&descriptions_) LiveDescriptions;
   sessions_ = 0;
   if (window_.state() == WindowState::open || window_.state() == WindowState::closing) window_.closed();
 }

@@ -19,6 +19,7 @@
 #include "audit/cupti/cuda_live_driver.hpp"
 #include "audit/cupti/cupti_calls.hpp"
 #include "audit/cupti/decode.hpp"
+#include "audit/cupti/live_descriptions.hpp"
 #include "audit/cupti/window.hpp"
 #include "audit/cupti/writing_sink.hpp"
 
@@ -37,6 +38,11 @@ class Auditor {
 
   void push_range(std::string_view name) noexcept;
   void pop_range() noexcept;
+
+  /// What the program says of itself; false where some of it was refused.
+  bool describe(std::string_view records) noexcept;
+  /// A window is open.
+  [[nodiscard]] bool listens() const noexcept { return window_.state() == WindowState::open; }
 
   /// The process ends: what there is becomes a whole recording.
   void process_ends() noexcept;
@@ -70,7 +76,7 @@ class Auditor {
   void detach() noexcept;
   bool begin_session();
   void end_session();
-  [[nodiscard]] std::vector<EvidenceLimit> limits() const;
+  [[nodiscard]] std::vector<EvidenceLimit> limits();
   void say(std::string_view code, std::string_view text) const noexcept;
   template <class Work>
   void contained(Work&& work) noexcept;
@@ -83,6 +89,7 @@ class Auditor {
 
   std::mutex mutex_;  // guards the session and what follows
   std::unique_ptr<Session> session_;
+  LiveDescriptions descriptions_;  // of the process, over all its windows
   std::string recording_;
   std::uint64_t opened_ns_ = 0;
   std::uint32_t sessions_ = 0;

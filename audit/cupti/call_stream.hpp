@@ -42,6 +42,13 @@ class CallStream {
   /// A call of the thread is under way.
   [[nodiscard]] bool is_open(std::uint64_t thread) const;
 
+  // What the program says itself, beside its calls (live_descriptions.hpp).
+  [[nodiscard]] std::uint64_t tick() noexcept { return ++sequence_; }
+  void add_buffer(const Buffer& buffer) { sink_.buffer(buffer); }
+  void add_binding(BindingEvent event, std::string_view name);
+  /// Joins what it says of a graph with what the driver shows, and writes the graph again. Empty, or why it is refused.
+  [[nodiscard]] std::string describe(std::uint64_t handle, Graph&& description);
+
   /// Writes what is known by now of the memory, and what could not be seen. Nothing can follow.
   void finish(std::vector<EvidenceLimit> limits);
 
@@ -61,7 +68,6 @@ class CallStream {
     std::vector<Range> ranges;
   };
 
-  [[nodiscard]] std::uint64_t tick() noexcept { return ++sequence_; }
   [[nodiscard]] Thread& thread_of(std::uint64_t id);
   [[nodiscard]] std::optional<StreamKey> stream_of(const LiveCall& call, const Thread& thread) const;
   [[nodiscard]] std::uint32_t stream_number(std::optional<StreamKey> stream);
@@ -89,10 +95,10 @@ class CallStream {
   std::unordered_map<std::uint64_t, Thread> threads_;
   std::unordered_map<StreamKey, std::uint32_t> streams_{{0, 0}};
   std::uint32_t stream_count_ = 1;
-  std::unordered_set<std::uint64_t> functions_;           // that were launched before
-  std::unordered_map<std::uint64_t, std::string> names_;  // of functions, demangled
-  std::unordered_set<std::uint64_t> described_;           // numbers of graphs that the recording holds
-  std::uint64_t unread_ = 0;                              // graphs that the driver would not let be read
+  std::unordered_set<std::uint64_t> functions_;            // that were launched before
+  std::unordered_map<std::uint64_t, std::string> names_;   // of functions, demangled
+  std::unordered_map<std::uint64_t, std::uint64_t> ties_;  // number of a graph that the recording holds: since when
+  std::uint64_t unread_ = 0;                               // graphs that the driver would not let be read
   std::string last_site_;
 };
 

@@ -9,6 +9,7 @@
 #include <semaphore.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -152,6 +153,14 @@ REFRAIN_EXPORT int refrain_window_end() {
 
 REFRAIN_EXPORT const char* refrain_window_recording() {
   return auditor().recording();
+}
+
+REFRAIN_EXPORT int refrain_listens() {
+  return auditor().listens() ? 1 : 0;
+}
+
+REFRAIN_EXPORT int refrain_describe(const char* records, std::size_t bytes) {
+  return records != nullptr && auditor().describe({records, bytes}) ? 0 : 1;
 }
 
 REFRAIN_EXPORT void refrain_range_push(const char* name) {

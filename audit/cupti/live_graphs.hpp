@@ -31,6 +31,8 @@ class LiveGraphs {
   std::uint64_t read_as(std::uint64_t handle, const Graph& graph);
   /// The graph's number; 0 when it was never read, or was changed since.
   [[nodiscard]] std::uint64_t number_of(std::uint64_t handle) const;
+  /// It was captured or read, and not destroyed since.
+  [[nodiscard]] bool knows(std::uint64_t handle) const { return graphs_.contains(handle); }
   void forget_graph(std::uint64_t handle) { graphs_.erase(handle); }
   void edited() noexcept { ++edits_; }
 

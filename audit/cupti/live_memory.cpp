@@ -5,6 +5,16 @@
 #include <utility>
 
 namespace refrain {
+namespace {
+
+bool all_kernels_told(const Graph& graph) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return (node.kind != NodeKind::kernel || node.has_contract) &&
+           std::all_of(node.bodies.begin(), node.bodies.end(), all_kernels_told);
+  });
+}
+
+}  // namespace
 
 void LiveMemory::born(Address address, std::uint64_t sequence) {
   if (address == 0) return;
@@ -37,7 +47,7 @@ void LiveMemory::watch(std::uint64_t graph, const Graph& description, std::uint6
 void LiveMemory::collect(const Graph& graph, std::uint64_t thread, Watched& out) {
   for (const Buffer& buffer : graph.buffers) {
     if (is_driver_allocation(buffer.allocation)) out.allocations.push_back(buffer);
-    uses_mapped_ = uses_mapped_ || maps_itself(buffer.base);
+    out.mapped = out.mapped || maps_itself(buffer.base);
   }
   for (const Node& node : graph.nodes) {
     if (node.copy && node.copy->src_space == MemorySpace::pageable)
@@ -46,6 +56,14 @@ void LiveMemory::collect(const Graph& graph, std::uint64_t thread, Watched& out)
       add_host(node.copy->dst, node.copy->bytes, thread, out);
     for (const Graph& body : node.bodies) collect(body, thread, out);
   }
+}
+
+void LiveMemory::described(std::uint64_t graph, const Graph& description) {
+  if (all_kernels_told(description)) watched_[graph].mapped = false;
+}
+
+bool LiveMemory::uses_mapped() const {
+  return std::any_of(watched_.begin(), watched_.end(), [](const auto& entry) { return entry.second.mapped; });
 }
 
 void LiveMemory::add_host(Address address, std::uint64_t bytes, std::uint64_t thread, Watched& out) {

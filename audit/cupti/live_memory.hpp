@@ -30,12 +30,14 @@ class LiveMemory {
 
   /// What the graph leads into is looked at from now on; by the thread that captured it, where its stack is meant.
   void watch(std::uint64_t graph, const Graph& description, std::uint64_t thread);
-  void forget(std::uint64_t graph) { watched_.erase(graph); }
+  /// The program says itself what the graph is: with a contract on each kernel, what it has in ranges that it mapped
+  /// is known by its own buffers.
+  void described(std::uint64_t graph, const Graph& description);
   /// At a launch by that thread.
   void check(std::uint64_t graph, std::uint64_t thread);
 
   /// Some graph leads into a range that the program mapped itself: what its allocator does inside is no call.
-  [[nodiscard]] bool uses_mapped() const noexcept { return uses_mapped_; }
+  [[nodiscard]] bool uses_mapped() const;
 
   /// Writes what is still alive.
   void finish();
@@ -48,6 +50,7 @@ class LiveMemory {
   struct Watched {
     std::vector<Buffer> allocations;
     std::vector<HostPiece> host;
+    bool mapped = false;  ///< leads into a range that the program mapped itself, and nothing says to which piece
   };
 
   void collect(const Graph& graph, std::uint64_t thread, Watched& out);
@@ -62,7 +65,6 @@ class LiveMemory {
   std::map<Address, Buffer> alive_;
   std::map<Address, std::uint64_t> reserved_;  // base, bytes
   std::unordered_map<std::uint64_t, Watched> watched_;
-  bool uses_mapped_ = false;
 };
 
 }  // namespace refrain

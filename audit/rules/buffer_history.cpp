@@ -12,6 +12,21 @@ bool holds(const Buffer& buffer, Address address) {
   return buffer.base != 0 && buffer.base <= address && address - buffer.base < buffer.bytes;
 }
 
+/// A lease of the program's, cut out of what the driver gave it.
+bool is_lease(const Buffer& buffer) {
+  return buffer.allocation != 0 && !is_driver_allocation(buffer.allocation);
+}
+
+bool contains(const Buffer& outer, const Buffer& inner) {
+  return outer.base <= inner.base && inner.base + inner.bytes <= outer.base + outer.bytes;
+}
+
+/// One is the ground that the other was cut out of: neither keeps the other alive.
+bool is_cut_out(const Buffer& lease, const Buffer& ground) {
+  return is_lease(lease) && is_driver_allocation(ground.allocation) && contains(ground, lease) &&
+         (!lease.born || !ground.born || *ground.born <= *lease.born);
+}
+
 bool overlap(const Buffer& a, const Buffer& b) {
   return a.base != 0 && b.base != 0 && a.base < b.base + b.bytes && b.base < a.base + a.bytes;
 }
@@ -115,7 +130,8 @@ std::optional<DeadEnd> BufferHistory::dead_end(HistoryId dead, Address address) 
   const RunAfter after = life_ == nullptr ? RunAfter{} : run_after(*life_, *old.died);
   for (const HistoryId id : later_[dead]) {
     const Buffer& now = buffers_[id];
-    if (!holds(now, address)) continue;
+    if (!holds(now, address) || is_cut_out(old, now)) continue;
+    if (is_cut_out(now, old) && (!now.born || *now.born < *old.died)) continue;
     if (!now.died) {
       const bool same = old.allocation != 0 && old.allocation == now.allocation;
       if (same || !now.born || *now.born < *old.died) return std::nullopt;

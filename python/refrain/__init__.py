@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-__all__ = ["AuditFailed", "NotAvailable", "Window", "audit", "step"]
+__all__ = ["AuditFailed", "NotAvailable", "Window", "audit", "describe", "step"]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -70,6 +70,7 @@ def _library():
         _loaded = ctypes.CDLL(path)
         _loaded.refrain_window_recording.restype = ctypes.c_char_p
         _loaded.refrain_range_push.argtypes = [ctypes.c_char_p]
+        _loaded.refrain_describe.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     return _loaded
 
 
@@ -131,6 +132,15 @@ def audit(fail_on="error", require=()):
     if window.recording is None:
         raise NotAvailable("nothing was recorded: no CUDA call was made in the window")
     _judge(window, fail_on, require)
+
+
+def describe(records):
+    """What the driver cannot know: dicts, each a record `buffer`, `binding` or `graph` (refrain_audit.h, README.md).
+
+    False where the auditor refused one; the report then says why (RF802). NotAvailable where there is no auditor.
+    """
+    text = "".join(json.dumps(record) + "\n" for record in records).encode()
+    return _library().refrain_describe(text, len(text)) == 0
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ Buffer FakeDriver::allocate(Address base, std::uint64_t bytes, MemorySpace space
 
 LiveWorld::LiveWorld(PointerChecks checks, bool first_uses) : stream_(builder, fake, {checks, 1000, first_uses}) {
   builder.header({"live", {}});
+  descriptions.listen(stream_);
 }
 
 LiveCall LiveWorld::filled(std::string_view name, LiveCall call) {
@@ -112,6 +113,7 @@ void LiveWorld::free(Address base) {
 }
 
 Recording LiveWorld::recording(std::vector<EvidenceLimit> limits) {
+  descriptions.unlisten();
   stream_.finish(std::move(limits));
   return builder.take();
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "audit/cupti/call_stream.hpp"
+#include "audit/cupti/live_descriptions.hpp"
 #include "traces/timeline_builder.hpp"
 
 namespace refrain::test {
@@ -56,10 +57,14 @@ class LiveWorld {
   void allocate(Address base, std::uint64_t bytes);
   void free(Address base);
 
+  /// The program says it of itself; false where some of it was refused.
+  bool describe(std::string_view records) { return descriptions.take(records); }
+
   [[nodiscard]] Recording recording(std::vector<EvidenceLimit> limits = {});
 
   FakeDriver fake;
   TimelineBuilder builder;
+  LiveDescriptions descriptions;
   std::uint64_t thread = 7;
 
  private:

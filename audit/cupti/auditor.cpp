@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <exception>
 #include <fstream>
 #include <utility>
 
 #include "audit/cupti/process_facts.hpp"
-#include "audit/cupti/watched_calls.hpp"
 
 namespace refrain {
 namespace {
@@ -21,10 +19,6 @@ struct Inside {
   Inside() { inside = true; }
   ~Inside() { inside = false; }
 };
-
-bool uses_per_thread_streams(std::string_view name) {
-  return name.find("_ptsz") != std::string_view::npos || name.find("_ptds") != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -56,48 +50,6 @@ bool Auditor::open() noexcept {
   });
   if (attached) contained([&] { enable(); });
   return attached;
-}
-
-bool Auditor::attach() {
-  std::string reason;
-  if (!cupti_) cupti_ = CuptiCalls::load(reason);
-  if (!cupti_) {
-    say("cupti-missing", reason);
-    return false;
-  }
-  std::array<char, 256> holder{};
-  CUpti_SubscriberParams params{};
-  params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-  params.subscriberName = "refrain";
-  params.oldSubscriberName = holder.data();
-  params.oldSubscriberSize = holder.size();
-  const CUptiResult result = cupti_->subscribe(&subscriber_, callback, this, &params);
-  if (result == CUPTI_SUCCESS) return true;
-  const char* text = nullptr;
-  (void)cupti_->result_string(result, &text);
-  if (holder[0] != '\0')
-    say("cupti-held", fmt::format("{} holds CUPTI, which serves one tool at a time; run without it", holder.data()));
-  else
-    say("cupti-refused", fmt::format("cuptiSubscribe_v2 came back {} ({}); another profiler, debugger or sanitizer may "
-                                     "hold CUPTI",
-                                     static_cast<int>(result), text != nullptr ? text : "no reason given"));
-  return false;
-}
-
-void Auditor::enable() {
-  const auto enable_all = [&](std::span<const WatchedCall> calls, CUpti_CallbackDomain domain,
-                              std::vector<Watched>& table) {
-    std::vector<Watched> by_id;
-    for (const WatchedCall& call : calls) {
-      if (by_id.size() <= call.id) by_id.resize(call.id + 1);
-      by_id[call.id] = {&call, find_api(call.name).value_or(ApiName{}), uses_per_thread_streams(call.name)};
-    }
-    if (table.empty()) table = std::move(by_id);  // the same for each window: a callback may be reading it
-    for (const WatchedCall& call : calls)
-      if (cupti_->enable_callback(1, subscriber_, domain, call.id) != CUPTI_SUCCESS) ++failures_;
-  };
-  enable_all(watched_runtime_calls(), CUPTI_CB_DOMAIN_RUNTIME_API, runtime_);
-  enable_all(watched_driver_calls(), CUPTI_CB_DOMAIN_DRIVER_API, driver_);
 }
 
 void CUPTIAPI Auditor::callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -165,6 +117,7 @@ bool Auditor::begin_session() {
   }
   ++sessions_;
   descriptions_.listen(session_->stream);
+  blocks_.listen(session_->stream);
   return true;
 }
 
@@ -180,32 +133,24 @@ std::vector<EvidenceLimit> Auditor::limits() {
     lost += fmt::format("{}{} description(s) by the program were refused, the first for this: {}",
                         lost.empty() ? "" : "; ", refused.count, refused.first);
   if (!lost.empty()) out.push_back({std::string(kRecordsLost), std::move(lost), failures_ + refused.count});
-  if (has_library("libc10_cuda.so"))
-    out.push_back({std::string(kCachingAllocator),
-                   "PyTorch's caching allocator hands memory out and takes it back without the driver: tensors that "
-                   "were freed inside it are not seen as freed",
-                   1});
+  if (has_library("libc10_cuda.so") && !session_->stream.allocator_followed())
+    out.push_back(
+        {std::string(kCachingAllocator),
+         "PyTorch's caching allocator hands memory out and takes it back without the driver: tensors that "
+         "were freed inside it are not seen as freed (refrain.follow_torch() of the Python module tells of them)",
+         1});
   return out;
 }
 
 void Auditor::end_session() {
   if (!session_) return;
   descriptions_.unlisten();
+  blocks_.unlisten();
   session_->stream.finish(limits());
   recording_ = session_->sink.path();
   if (const std::string& failure = session_->sink.failure(); !failure.empty()) say("recording-cut", failure);
   session_.reset();
   failures_ = 0;
-}
-
-/// At the exit of a call: only there may CUPTI be finalized, and without that every launch stays dear.
-void Auditor::detach() noexcept {
-  (void)cupti_->unsubscribe(subscriber_);
-  (void)cupti_->finalize();
-  const std::lock_guard lock(mutex_);
-  subscriber_ = nullptr;
-  detaching_ = false;
-  window_.closed();
 }
 
 void Auditor::close() noexcept {
@@ -250,6 +195,27 @@ bool Auditor::describe(std::string_view records) noexcept {
   return taken;
 }
 
+void Auditor::block_taken(Address address, std::uint64_t bytes, bool fresh) noexcept {
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    blocks_.taken(address, bytes, fresh);
+  });
+}
+
+void Auditor::block_given_back(Address address) noexcept {
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    blocks_.given_back(address);
+  });
+}
+
+void Auditor::follow_blocks(bool on) noexcept {
+  contained([&] {
+    const std::lock_guard lock(mutex_);
+    blocks_.follow(on);
+  });
+}
+
 void Auditor::process_ends() noexcept {
   contained([&] {
     const std::lock_guard lock(mutex_);
@@ -265,6 +231,7 @@ void Auditor::forked() noexcept {
   // Its file is the parent's: closing it here would write the parent's bytes twice.
   (void)session_.release();
   new (&descriptions_) LiveDescriptions;
+  new (&blocks_) LiveBlocks;
   sessions_ = 0;
   if (window_.state() == WindowState::open || window_.state() == WindowState::closing) window_.closed();
 }

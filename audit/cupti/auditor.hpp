@@ -19,6 +19,7 @@
 #include "audit/cupti/cuda_live_driver.hpp"
 #include "audit/cupti/cupti_calls.hpp"
 #include "audit/cupti/decode.hpp"
+#include "audit/cupti/live_blocks.hpp"
 #include "audit/cupti/live_descriptions.hpp"
 #include "audit/cupti/window.hpp"
 #include "audit/cupti/writing_sink.hpp"
@@ -41,6 +42,10 @@ class Auditor {
 
   /// What the program says of itself; false where some of it was refused.
   bool describe(std::string_view records) noexcept;
+  /// Of a caching allocator, by a hook in it.
+  void block_taken(Address address, std::uint64_t bytes, bool fresh) noexcept;
+  void block_given_back(Address address) noexcept;
+  void follow_blocks(bool on) noexcept;
   /// A window is open.
   [[nodiscard]] bool listens() const noexcept { return window_.state() == WindowState::open; }
 
@@ -90,6 +95,7 @@ class Auditor {
   std::mutex mutex_;  // guards the session and what follows
   std::unique_ptr<Session> session_;
   LiveDescriptions descriptions_;  // of the process, over all its windows
+  LiveBlocks blocks_;              // so too
   std::string recording_;
   std::uint64_t opened_ns_ = 0;
   std::uint32_t sessions_ = 0;

@@ -5,8 +5,6 @@
 
 #include "audit/cupti/call_kinds.hpp"
 #include "audit/cupti/demangle.hpp"
-#include "audit/cupti/join_description.hpp"
-#include "graphs/error.hpp"
 #include "traces/step_names.hpp"
 
 namespace refrain {
@@ -246,39 +244,6 @@ void CallStream::follow_memory(const LiveCall& call, const ApiEvent& event, Thre
   thread.leaving.reset();
 }
 
-void CallStream::read_graph(std::uint64_t handle, std::uint64_t thread) {
-  try {
-    Graph graph = graphs_.read(driver_, handle);
-    const std::uint64_t number = graphs_.read_as(handle, graph);
-    const auto [tie, fresh] = ties_.try_emplace(number);
-    if (!fresh) return;  // it is as it was: an edit was of another graph
-    tie->second = tick();
-    memory_.watch(number, graph, thread);
-    sink_.graph(std::move(graph), GraphTie{tie->second, number});
-  } catch (const Error&) {
-    ++unread_;  // without a record that ties it, its launches are rule 801's
-  }
-}
-
-void CallStream::add_binding(BindingEvent event, std::string_view name) {
-  event.sequence = tick();
-  sink_.binding(event, name);
-}
-
-std::string CallStream::describe(std::uint64_t handle, Graph&& description) {
-  // No handle that is not known to be a graph's goes to the driver, which would take its word for it.
-  if (!graphs_.knows(handle)) return "no graph of this handle was captured or instantiated while the auditor listened";
-  if (graphs_.number_of(handle) == 0) read_graph(handle, 0);  // some graph was changed since, perhaps this one
-  const auto tie = ties_.find(graphs_.number_of(handle));
-  if (tie == ties_.end()) return "the driver does not let the graph be read";
-  Graph graph = graphs_.read(driver_, handle);
-  std::string why = join_description(graph, std::move(description));
-  if (!why.empty()) return why;
-  memory_.described(tie->first, graph);
-  sink_.graph(std::move(graph), GraphTie{tie->second, tie->first});
-  return {};
-}
-
 void CallStream::push_range(std::uint64_t thread_id, std::uint64_t time_ns, std::string_view name) {
   Thread& thread = thread_of(thread_id);
   Range range;
@@ -313,7 +278,7 @@ void CallStream::finish(std::vector<EvidenceLimit> limits) {
         {"unread-graphs", "the driver did not let these graphs be read: what they hold is not known", unread_});
   const bool told = std::any_of(limits.begin(), limits.end(),
                                 [](const EvidenceLimit& limit) { return limit.name == kCachingAllocator; });
-  if (memory_.uses_mapped() && !told)
+  if (memory_.uses_mapped() && !told && !allocator_followed_)
     limits.push_back(
         {std::string(kCachingAllocator),
          "the process maps memory for its graphs itself (cuMemMap): what its allocator frees and hands out "

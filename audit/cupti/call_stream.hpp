@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -42,12 +43,20 @@ class CallStream {
   /// A call of the thread is under way.
   [[nodiscard]] bool is_open(std::uint64_t thread) const;
 
-  // What the program says itself, beside its calls (live_descriptions.hpp).
+  // What the program says itself, beside its calls (live_descriptions.hpp, live_blocks.hpp).
   [[nodiscard]] std::uint64_t tick() noexcept { return ++sequence_; }
   void add_buffer(const Buffer& buffer) { sink_.buffer(buffer); }
   void add_binding(BindingEvent event, std::string_view name);
   /// Joins what it says of a graph with what the driver shows, and writes the graph again. Empty, or why it is refused.
   [[nodiscard]] std::string describe(std::uint64_t handle, Graph&& description);
+
+  /// Whether frees inside a caching allocator are told. That counts where it began before the first graph was read.
+  void follow_allocator(bool on) noexcept { allocator_followed_ = on && (allocator_followed_ || ties_.empty()); }
+  [[nodiscard]] bool allocator_followed() const noexcept { return allocator_followed_; }
+  /// Some capture is open.
+  [[nodiscard]] bool captures() const noexcept { return captures_.any(); }
+  /// Some node of a graph is handed an address in there.
+  [[nodiscard]] bool leads_into(Address address, std::uint64_t bytes) const;
 
   /// Writes what is known by now of the memory, and what could not be seen. Nothing can follow.
   void finish(std::vector<EvidenceLimit> limits);
@@ -84,6 +93,7 @@ class CallStream {
   void follow_memory(const LiveCall& call, const ApiEvent& event, Thread& thread);
   void note_node(const LiveCall& call, const ApiEvent& event, const Thread& thread);
   void read_graph(std::uint64_t handle, std::uint64_t thread);
+  void note_pointers(const Graph& graph);
 
   RecordSink& sink_;
   LiveDriver& driver_;
@@ -98,7 +108,9 @@ class CallStream {
   std::unordered_set<std::uint64_t> functions_;            // that were launched before
   std::unordered_map<std::uint64_t, std::string> names_;   // of functions, demangled
   std::unordered_map<std::uint64_t, std::uint64_t> ties_;  // number of a graph that the recording holds: since when
-  std::uint64_t unread_ = 0;                               // graphs that the driver would not let be read
+  std::set<Address> pointers_;                             // that nodes are handed, into memory of the driver's
+  bool allocator_followed_ = false;
+  std::uint64_t unread_ = 0;  // graphs that the driver would not let be read
   std::string last_site_;
 };
 

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -161,6 +162,19 @@ REFRAIN_EXPORT int refrain_listens() {
 
 REFRAIN_EXPORT int refrain_describe(const char* records, std::size_t bytes) {
   return records != nullptr && auditor().describe({records, bytes}) ? 0 : 1;
+}
+
+// Of a caching allocator, by a hook in it: python/refrain has one for PyTorch's.
+REFRAIN_EXPORT void refrain_block_taken(std::uint64_t address, std::uint64_t bytes, int fresh) {
+  auditor().block_taken(address, bytes, fresh != 0);
+}
+
+REFRAIN_EXPORT void refrain_block_given_back(std::uint64_t address) {
+  auditor().block_given_back(address);
+}
+
+REFRAIN_EXPORT void refrain_blocks_followed(int on) {
+  auditor().follow_blocks(on != 0);
 }
 
 REFRAIN_EXPORT void refrain_range_push(const char* name) {

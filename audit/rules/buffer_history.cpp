@@ -17,13 +17,10 @@ bool is_lease(const Buffer& buffer) {
   return buffer.allocation != 0 && !is_driver_allocation(buffer.allocation);
 }
 
-bool contains(const Buffer& outer, const Buffer& inner) {
-  return outer.base <= inner.base && inner.base + inner.bytes <= outer.base + outer.bytes;
-}
-
-/// One is the ground that the other was cut out of: neither keeps the other alive.
+/// Of two that overlap, one is the ground, or a part of it, that the other was cut out of: neither keeps the other
+/// alive.
 bool is_cut_out(const Buffer& lease, const Buffer& ground) {
-  return is_lease(lease) && is_driver_allocation(ground.allocation) && contains(ground, lease) &&
+  return is_lease(lease) && is_driver_allocation(ground.allocation) &&
          (!lease.born || !ground.born || *ground.born <= *lease.born);
 }
 

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-__all__ = ["AuditFailed", "NotAvailable", "Window", "audit", "describe", "step"]
+__all__ = ["AuditFailed", "NotAvailable", "Window", "audit", "describe", "follow_torch", "step"]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -71,6 +71,8 @@ def _library():
         _loaded.refrain_window_recording.restype = ctypes.c_char_p
         _loaded.refrain_range_push.argtypes = [ctypes.c_char_p]
         _loaded.refrain_describe.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        _loaded.refrain_block_taken.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int]
+        _loaded.refrain_block_given_back.argtypes = [ctypes.c_uint64]
     return _loaded
 
 
@@ -141,6 +143,25 @@ def describe(records):
     """
     text = "".join(json.dumps(record) + "\n" for record in records).encode()
     return _library().refrain_describe(text, len(text)) == 0
+
+
+def follow_torch():
+    """Tells the auditor what PyTorch's caching allocator hands out and takes back; call it before the first capture.
+
+    Then a graph's pointer into a tensor that was freed is RF401 or RF402, as with cudaFree; without it those rules are
+    listed as not checked for PyTorch. PyTorch's GPU trace is on from here to the end of the process: some microseconds
+    for each allocation, free and event, none for a replay. NotAvailable where there is no auditor or no PyTorch.
+    """
+    try:
+        import torch
+    except ImportError as reason:
+        raise NotAvailable(str(reason)) from None
+    from . import torch_blocks
+
+    try:
+        torch_blocks.follow(torch, _library())
+    except RuntimeError as reason:
+        raise NotAvailable(str(reason)) from None
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ Buffer FakeDriver::allocate(Address base, std::uint64_t bytes, MemorySpace space
 LiveWorld::LiveWorld(PointerChecks checks, bool first_uses) : stream_(builder, fake, {checks, 1000, first_uses}) {
   builder.header({"live", {}});
   descriptions.listen(stream_);
+  blocks.listen(stream_);
 }
 
 LiveCall LiveWorld::filled(std::string_view name, LiveCall call) {
@@ -114,6 +115,9 @@ void LiveWorld::free(Address base) {
 
 Recording LiveWorld::recording(std::vector<EvidenceLimit> limits) {
   descriptions.unlisten();
+  blocks.unlisten();
+  if (!stream_.allocator_followed() && allocator)
+    limits.push_back({std::string(kCachingAllocator), "tensors are not seen as freed", 1});
   stream_.finish(std::move(limits));
   return builder.take();
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "audit/cupti/call_stream.hpp"
+#include "audit/cupti/live_blocks.hpp"
 #include "audit/cupti/live_descriptions.hpp"
 #include "traces/timeline_builder.hpp"
 
@@ -65,7 +66,9 @@ class LiveWorld {
   FakeDriver fake;
   TimelineBuilder builder;
   LiveDescriptions descriptions;
+  LiveBlocks blocks;
   std::uint64_t thread = 7;
+  bool allocator = false;  ///< the process has a caching allocator
 
  private:
   LiveCall filled(std::string_view name, LiveCall call);

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-HELPERS = {"decode.py", "cudart.py", "run_live.py", "window_test.py", "own_runtime_test.py"}
+HELPERS = {"decode.py", "cudart.py", "module.py", "run_live.py", "window_test.py", "own_runtime_test.py"}
 
 
 def expectations(text):

@@ -81,10 +81,20 @@ void CallStream::enter(const LiveCall& call) {
 void CallStream::before(const LiveCall& call, Thread& thread) {
   if (call.kind != LiveKind::call) return;
   const Api api = call.name.api;
+  look_for_capture(call, thread);
   if (takes_memory(api)) thread.leaving = memory_.find(call.address);
   if (api == Api::graph_launch) before_launch(call);
   if (api == Api::graph_instantiate && graphs_.number_of(call.object) == 0) read_graph(call.object, call.thread);
   if (api == Api::graph_exec_update && graphs_.number_of(call.made) == 0) read_graph(call.made, call.thread);
+}
+
+/// Once for each stream: one that is in a capture before any call of it was seen has begun it before anyone listened.
+void CallStream::look_for_capture(const LiveCall& call, const Thread& thread) {
+  const std::optional<StreamKey> stream = stream_of(call, thread);
+  if (!stream || streams_.contains(*stream) || call.name.api == Api::stream_create) return;
+  (void)stream_number(stream);
+  if (const std::uint64_t capture = driver_.capture_of(call.stream, call.per_thread); capture != 0)
+    captures_.found(*stream, capture);
 }
 
 void CallStream::before_launch(const LiveCall& call) {

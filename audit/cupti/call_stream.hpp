@@ -84,6 +84,7 @@ class CallStream {
 
   void before(const LiveCall& call, Thread& thread);
   void before_launch(const LiveCall& call);
+  void look_for_capture(const LiveCall& call, const Thread& thread);
   [[nodiscard]] ApiEvent event_of(const LiveCall& call, const Thread& thread, std::optional<StreamKey> stream);
   void name_objects(const LiveCall& call, ApiEvent& event);
   void classify_copy(const LiveCall& call, ApiEvent& event);

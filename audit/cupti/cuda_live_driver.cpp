@@ -53,7 +53,8 @@ WalkedGraph CudaLiveDriver::walk(std::uint64_t graph) {
   return {std::move(read.graph), std::move(read.handles)};
 }
 
-std::uint64_t CudaLiveDriver::last_node(std::uint64_t stream, bool per_thread) {
+/// All is asked for: a query without room for what it has (edges, for one) is refused.
+CudaLiveDriver::CaptureState CudaLiveDriver::state_of(std::uint64_t stream, bool per_thread) const {
   auto* handle = stream == 0 && per_thread ? CU_STREAM_PER_THREAD : reinterpret_cast<CUstream>(stream);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUgraph graph = nullptr;
@@ -61,9 +62,10 @@ std::uint64_t CudaLiveDriver::last_node(std::uint64_t stream, bool per_thread) {
   const CUgraphEdgeData* edges = nullptr;
   std::size_t count = 0;
   cuuint64_t id = 0;
-  if (capture_info_(handle, &status, &id, &graph, &nodes, &edges, &count) != CUDA_SUCCESS) return 0;
-  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) return 0;
-  return reinterpret_cast<std::uint64_t>(nodes[0]);
+  if (capture_info_(handle, &status, &id, &graph, &nodes, &edges, &count) != CUDA_SUCCESS) return {};
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return {};
+  const bool one = status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1;
+  return {id, one ? reinterpret_cast<std::uint64_t>(nodes[0]) : 0};
 }
 
 bool CudaLiveDriver::is_mapped(Address address, std::uint64_t bytes) {

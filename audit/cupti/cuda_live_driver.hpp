@@ -15,7 +15,12 @@ class CudaLiveDriver final : public LiveDriver {
 
   [[nodiscard]] std::optional<Buffer> identify(Address address) override;
   [[nodiscard]] WalkedGraph walk(std::uint64_t graph) override;
-  [[nodiscard]] std::uint64_t last_node(std::uint64_t stream, bool per_thread) override;
+  [[nodiscard]] std::uint64_t last_node(std::uint64_t stream, bool per_thread) override {
+    return state_of(stream, per_thread).last_node;
+  }
+  [[nodiscard]] std::uint64_t capture_of(std::uint64_t stream, bool per_thread) override {
+    return state_of(stream, per_thread).capture;
+  }
   [[nodiscard]] bool is_mapped(Address address, std::uint64_t bytes) override;
   [[nodiscard]] bool on_own_stack(Address address) override;
   [[nodiscard]] Address caller_stack() override;
@@ -24,6 +29,11 @@ class CudaLiveDriver final : public LiveDriver {
   [[nodiscard]] DeviceLine device() const;
 
  private:
+  struct CaptureState {
+    std::uint64_t capture = 0, last_node = 0;
+  };
+  [[nodiscard]] CaptureState state_of(std::uint64_t stream, bool per_thread) const;
+
   DriverCalls calls_;
   PFN_cuStreamGetCaptureInfo_v12030 capture_info_ = nullptr;
 };

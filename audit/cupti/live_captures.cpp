@@ -5,12 +5,21 @@
 namespace refrain {
 
 void LiveCaptures::begin(StreamKey stream, CaptureMode mode) {
-  open_.push_back({++count_, stream, mode});
+  open_.push_back({++count_, stream, mode, false});
   streams_[stream] = count_;
 }
 
+void LiveCaptures::found(StreamKey stream, std::uint64_t id) {
+  const auto [known, fresh] = found_.try_emplace(id, count_ + 1);
+  if (fresh) open_.push_back({++count_, stream, CaptureMode::global, true});
+  streams_[stream] = known->second;
+}
+
 void LiveCaptures::end(StreamKey stream) {
-  const auto ended = std::find_if(open_.begin(), open_.end(), [&](const Open& o) { return o.stream == stream; });
+  const auto own = streams_.find(stream);
+  const auto ended = std::find_if(open_.begin(), open_.end(), [&](const Open& o) {
+    return o.stream == stream || (o.found && own != streams_.end() && own->second == o.id);
+  });
   if (ended == open_.end()) return;
   std::erase_if(streams_, [&](const auto& entry) { return entry.second == ended->id; });
   open_.erase(ended);

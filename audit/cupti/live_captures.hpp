@@ -1,7 +1,8 @@
 // Which captures are open, and which streams and events belong to them: followed by
-// the calls alone, as RecordingDriver does. A wait for a captured event joins the
-// stream to that capture. Streams are named by a key that tells the per-thread
-// default streams of two threads apart.
+// the calls, as RecordingDriver does, and of captures that were open before by what the
+// driver says of a stream. A wait for a captured event joins the stream to that capture.
+// Streams are named by a key that tells the per-thread default streams of two threads
+// apart.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,12 @@ class LiveCaptures {
     std::uint32_t id = 0;  ///< 1 is the first
     StreamKey stream = 0;
     CaptureMode mode = CaptureMode::global;
+    bool found = false;  ///< it was open already: its begin, mode and first stream are not known
   };
 
   void begin(StreamKey stream, CaptureMode mode);
+  /// The stream is in a capture that began before anyone listened; `id` is the driver's.
+  void found(StreamKey stream, std::uint64_t id);
   /// The capture of that stream, if there is one, is over.
   void end(StreamKey stream);
   void record(StreamKey stream, std::uint64_t event);
@@ -37,6 +41,7 @@ class LiveCaptures {
  private:
   std::vector<Open> open_;
   std::unordered_map<StreamKey, std::uint32_t> streams_;
+  std::unordered_map<std::uint64_t, std::uint32_t> found_;  // by the driver's id
   std::unordered_map<std::uint64_t, std::uint32_t> events_;
   std::uint32_t count_ = 0;
 };

@@ -30,6 +30,8 @@ struct LiveDriver {
   [[nodiscard]] virtual WalkedGraph walk(std::uint64_t graph) = 0;
   /// The node that the last captured call of the stream made; 0 = cannot tell.
   [[nodiscard]] virtual std::uint64_t last_node(std::uint64_t stream, bool per_thread) = 0;
+  /// The driver's number of the capture that the stream is in; 0 = in none.
+  [[nodiscard]] virtual std::uint64_t capture_of(std::uint64_t stream, bool per_thread) = 0;
   /// All of it is mapped into the process.
   [[nodiscard]] virtual bool is_mapped(Address address, std::uint64_t bytes) = 0;
   /// It lies in the stack of the calling thread.

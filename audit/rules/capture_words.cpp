@@ -28,6 +28,22 @@ bool escaped(const ApiEvent& call, Escape how) noexcept {
 
 }  // namespace
 
+std::vector<CaptureWindow> whole_captures(const Recording& recording, Report& report, std::string_view rule) {
+  std::vector<CaptureWindow> captures = captures_of(recording.timeline);
+  std::erase_if(captures, [&](const CaptureWindow& capture) {
+    if (capture.begin != nullptr) return false;
+    const Graph* graph = graph_of_capture(recording, capture);
+    report.not_checked(
+        rule,
+        fmt::format("capture {}, of {}{}, had begun before the recording did: what was called in it until then is not "
+                    "known; open the window before the capture",
+                    capture.id, captured_stream(capture, "a stream that is not known"),
+                    graph != nullptr && !graph->name.empty() ? fmt::format(", which gave graph {}", graph->name) : ""));
+    return true;
+  });
+  return captures;
+}
+
 std::string captured_stream(const CaptureWindow& capture, const char* otherwise) {
   return capture.stream == kUnknownStream ? otherwise : fmt::format("stream {}", capture.stream);
 }

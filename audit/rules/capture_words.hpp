@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "audit/captures.hpp"
@@ -10,6 +11,11 @@
 #include "audit/subject.hpp"
 
 namespace refrain {
+
+/// The captures that `rule` can judge. Of one whose begin was not seen nobody knows what came before, nor which thread
+/// captures: it is named as not checked.
+[[nodiscard]] std::vector<CaptureWindow> whole_captures(const Recording& recording, Report& report,
+                                                        std::string_view rule);
 
 /// `stream 5`; `otherwise` where the trace does not name the stream that is captured.
 [[nodiscard]] std::string captured_stream(const CaptureWindow& capture, const char* otherwise);

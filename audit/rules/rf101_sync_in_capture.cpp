@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "audit/captures.hpp"
+#include "audit/rules/capture_words.hpp"
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
 
@@ -54,7 +54,7 @@ void report_capture(const Timeline& timeline, const CaptureWindow& capture, std:
 void check_rf101(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF101", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines()) {
-    const auto captures = captures_of(recording->timeline);
+    const auto captures = whole_captures(*recording, report, "RF101");
     for (const CaptureWindow& capture : captures)
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::sync)
         report_capture(recording->timeline, capture, nested_in(capture, captures), report);

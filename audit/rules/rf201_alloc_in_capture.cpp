@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "audit/captures.hpp"
+#include "audit/rules/capture_words.hpp"
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
 
@@ -202,7 +202,7 @@ void check_rf201(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF201", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines()) {
     const Timeline& timeline = recording->timeline;
-    const auto captures = captures_of(timeline);
+    const auto captures = whole_captures(*recording, report, "RF201");
     const auto eager = Sorter(captures).run(timeline);
     for (std::size_t i = 0; i < captures.size(); ++i) {
       const CaptureWindow& capture = captures[i];

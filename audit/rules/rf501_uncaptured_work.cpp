@@ -40,7 +40,7 @@ void report_stream(const Recording& recording, const CaptureWindow& capture, con
 void check_rf501(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF501", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline)) {
+    for (const CaptureWindow& capture : whole_captures(*recording, report, "RF501")) {
       std::map<std::uint32_t, std::vector<const ApiEvent*>> streams;
       for (const ApiEvent* call : escaped_calls(capture, Escape::other_stream)) streams[call->stream].push_back(call);
       for (const auto& [stream, calls] : streams) report_stream(*recording, capture, calls, report);

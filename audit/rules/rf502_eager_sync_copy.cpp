@@ -55,7 +55,7 @@ void report_copies(const Recording& recording, const CaptureWindow& capture, con
 void check_rf502(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF502", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline)) {
+    for (const CaptureWindow& capture : whole_captures(*recording, report, "RF502")) {
       std::map<Api, std::vector<const ApiEvent*>> kinds;
       for (const ApiEvent* call : escaped_calls(capture, Escape::blocking_copy)) kinds[call->api].push_back(call);
       for (const auto& [api, calls] : kinds) report_copies(*recording, capture, calls, report);

@@ -52,7 +52,7 @@ void report_capture(const Timeline& timeline, const CaptureWindow& capture, Repo
 void check_rf503(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF503", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline))
+    for (const CaptureWindow& capture : whole_captures(*recording, report, "RF503"))
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::cross_thread)
         report_capture(recording->timeline, capture, report);
 }

@@ -50,7 +50,7 @@ void report_refused(const Timeline& timeline, const CaptureWindow& capture, Repo
 void check_rf504(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF504", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline)) {
+    for (const CaptureWindow& capture : whole_captures(*recording, report, "RF504")) {
       const auto calls = escaped_calls(capture, Escape::legacy_stream);
       if (!calls.empty()) report_escaped(*recording, capture, calls, report);
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::legacy_stream)

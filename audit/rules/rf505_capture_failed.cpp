@@ -187,7 +187,7 @@ void check_rf505(const SubjectView& view, Report& report) {
     for (const ApiEvent& call : recording->timeline.calls)
       if (call.api == Api::begin_capture && call.code == kUnsupported && call.stream == 0)
         report_refused_begin(call, report);
-    const std::vector<CaptureWindow> captures = captures_of(recording->timeline);
+    const std::vector<CaptureWindow> captures = whole_captures(*recording, report, "RF505");
     for (const CaptureWindow& capture : captures) {
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::other)
         report_violation(recording->timeline, capture, report);

@@ -83,7 +83,7 @@ std::vector<const ApiEvent*> passed_calls(const CaptureWindow& capture) {
 void check_rf506(const SubjectView& view, Report& report) {
   if (!has_timelines(view, report, "RF506", "a graph alone does not show the calls made during its capture")) return;
   for (const Recording* recording : view.timelines())
-    for (const CaptureWindow& capture : captures_of(recording->timeline)) {
+    for (const CaptureWindow& capture : whole_captures(*recording, report, "RF506")) {
       const auto passed = passed_calls(capture);
       if (!passed.empty()) report_passed(recording->timeline, capture, passed, report);
       if (capture.violation != nullptr && kind_of(capture) == ViolationKind::module_load)

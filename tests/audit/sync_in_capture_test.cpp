@@ -59,7 +59,9 @@ TEST_CASE("RF101: a sync of the capturing stream is one finding, and the 901s af
 TEST_CASE("RF101: a query of an event of the capture comes back 907 and is one") {
   Calls calls;
   calls.mode = CaptureMode::thread_local_;
-  calls.call(Api::event_record, Target::capturing, 0).call(Api::event_query, Target::captured_event, 907);
+  calls.call(Api::begin_capture, Target::capturing, 0)
+      .call(Api::event_record, Target::capturing, 0)
+      .call(Api::event_query, Target::captured_event, 907);
   const auto found = calls.findings();
   REQUIRE(found.size() == 1);
   CHECK(found[0].message.find("907") != std::string::npos);
@@ -68,8 +70,10 @@ TEST_CASE("RF101: a query of an event of the capture comes back 907 and is one")
 
 TEST_CASE("RF101: each capture has its own first violation") {
   Calls calls;
-  calls.call(Api::device_synchronize, Target::none, 900, 1)
+  calls.call(Api::begin_capture, Target::capturing, 0, 1)
       .call(Api::device_synchronize, Target::none, 900, 1)
+      .call(Api::device_synchronize, Target::none, 900, 1)
+      .call(Api::begin_capture, Target::capturing, 0, 2)
       .call(Api::stream_query, Target::capturing, 900, 2);
   const auto found = calls.findings();
   REQUIRE(found.size() == 2);
@@ -80,8 +84,8 @@ TEST_CASE("RF101: a sync outside a capture, one that passes, and a refused call 
   Calls outside, passed, malloc;
   outside.call(Api::stream_synchronize, Target::other, 900, 0);
   passed.mode = CaptureMode::relaxed;
-  passed.call(Api::stream_synchronize, Target::other, 0);
-  malloc.call(Api::malloc, Target::none, 900);
+  passed.call(Api::begin_capture, Target::capturing, 0).call(Api::stream_synchronize, Target::other, 0);
+  malloc.call(Api::begin_capture, Target::capturing, 0).call(Api::malloc, Target::none, 900);
   CHECK(outside.findings().empty());
   CHECK(passed.findings().empty());
   CHECK(malloc.findings().empty());

@@ -38,6 +38,7 @@ class HostAuditor final : public Driver {
     std::optional<Buffer> identify(Address address) override;
     WalkedGraph walk(std::uint64_t graph) override;
     std::uint64_t last_node(std::uint64_t stream, bool per_thread) override;
+    std::uint64_t capture_of(std::uint64_t, bool) override { return 0; }
     bool is_mapped(Address, std::uint64_t) override { return true; }
     bool on_own_stack(Address) override { return false; }
     Address caller_stack() override { return 0; }

@@ -20,6 +20,10 @@ class FakeDriver final : public LiveDriver {
   std::optional<Buffer> identify(Address address) override;
   WalkedGraph walk(std::uint64_t graph) override;
   std::uint64_t last_node(std::uint64_t, bool) override { return node; }
+  std::uint64_t capture_of(std::uint64_t stream, bool) override {
+    const auto known = capturing.find(stream);
+    return known == capturing.end() ? 0 : known->second;
+  }
   bool is_mapped(Address address, std::uint64_t) override { return address != unmapped; }
   bool on_own_stack(Address address) override { return address >= stack && address < stack + 0x10000; }
   Address caller_stack() override { return caller; }
@@ -31,6 +35,7 @@ class FakeDriver final : public LiveDriver {
 
   std::map<Address, Buffer> memory;
   std::map<std::uint64_t, WalkedGraph> graphs;
+  std::map<std::uint64_t, std::uint64_t> capturing;  ///< streams in a capture when they are first seen; its number
   std::uint64_t node = 0;
   Address unmapped = 0, stack = 0x7ff0'0000, caller = 0x7ff0'0000;
   std::string site;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t kLegacy = 1, kPerThread = 2;  // cudaStreamLegacy, cudaStreamPerThread
 // No handle is odd, so the per-thread default stream of thread 7 has this key's bit and 7.
-constexpr StreamKey kNoStream = ~StreamKey{0};
 constexpr StreamKey kPerThreadKey = std::uint64_t{1} << 63;
 
 bool is_kernel(Api api) noexcept {
@@ -113,7 +112,7 @@ void CallStream::exit(const LiveCall& call) {
   thread.open = false;
   switch (call.kind) {
     case LiveKind::graph_edit: return graphs_.edited();
-    case LiveKind::conditional: graphs_.edited(); return graphs_.has_bodies(call.made, call.bodies);
+    case LiveKind::conditional: graphs_.edited(); return graphs_.has_bodies(call.made, call.object, call.bodies);
     default: break;
   }
   const std::optional<StreamKey> stream = stream_of(call, thread);
@@ -232,18 +231,6 @@ void CallStream::note_node(const LiveCall& call, const ApiEvent& event, const Th
   NodeOrigin origin{{}, last_site_};
   for (const Range& range : thread.ranges) origin.scope += (origin.scope.empty() ? "" : "/") + range.name;
   graphs_.came_from(node, std::move(origin));
-}
-
-void CallStream::follow_graphs(const LiveCall& call, const ApiEvent& event) {
-  switch (event.api) {
-    case Api::add_child_graph_node: graphs_.edited(); break;
-    case Api::graph_destroy: graphs_.forget_graph(call.object); break;
-    case Api::graph_exec_destroy: graphs_.forget_exec(call.object); break;
-    case Api::graph_exec_update: graphs_.updated(call.object, event.made); break;
-    case Api::stream_destroy: streams_.erase(call.stream); break;
-    case Api::event_destroy: captures_.record(kNoStream, call.object); break;
-    default: break;
-  }
 }
 
 void CallStream::follow_memory(const LiveCall& call, const ApiEvent& event, Thread& thread) {

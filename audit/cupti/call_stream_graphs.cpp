@@ -10,6 +10,18 @@
 
 namespace refrain {
 
+void CallStream::follow_graphs(const LiveCall& call, const ApiEvent& event) {
+  switch (event.api) {
+    case Api::add_child_graph_node: graphs_.edited(); break;
+    case Api::graph_destroy: graphs_.forget_graph(call.object); break;
+    case Api::graph_exec_destroy: graphs_.forget_exec(call.object); break;
+    case Api::graph_exec_update: graphs_.updated(call.object, event.made); break;
+    case Api::stream_destroy: streams_.erase(call.stream); break;
+    case Api::event_destroy: captures_.record(kNoStream, call.object); break;
+    default: break;
+  }
+}
+
 void CallStream::read_graph(std::uint64_t handle, std::uint64_t thread) {
   try {
     Graph graph = graphs_.read(driver_, handle);

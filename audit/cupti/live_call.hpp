@@ -18,7 +18,7 @@ enum class LiveKind : std::uint8_t {
   call,
   graph_edit,   ///< nodes or edges of some graph were changed: none is what it was when it was read
   exec_edit,    ///< a node of the graph exec `object` was changed
-  conditional,  ///< the node `made` was added to a graph, and `bodies` are its bodies
+  conditional,  ///< the node `made` was added to the graph `object`, and `bodies` are its bodies
 };
 
 struct LiveCall {

@@ -15,6 +15,8 @@
 namespace refrain {
 
 using StreamKey = std::uint64_t;
+/// No handle has this value: an event that is recorded there is in no capture.
+inline constexpr StreamKey kNoStream = ~StreamKey{0};
 
 class LiveCaptures {
  public:

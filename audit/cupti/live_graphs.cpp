@@ -37,7 +37,19 @@ LiveGraphs::Exec& LiveGraphs::exec(std::uint64_t handle) {
   return known;
 }
 
-Graph LiveGraphs::read(LiveDriver& driver, std::uint64_t handle) const {
+/// A handle that comes back is another graph's or node's: nothing that was noted of it may be taken for that one's.
+void LiveGraphs::forget_graph(std::uint64_t handle) {
+  graphs_.erase(handle);
+  std::vector<std::uint64_t> bodies;
+  std::erase_if(bodies_, [&](const auto& entry) {
+    if (entry.second.owner != handle) return false;
+    bodies.insert(bodies.end(), entry.second.graphs.begin(), entry.second.graphs.end());
+    return true;
+  });
+  for (const std::uint64_t body : bodies) forget_graph(body);
+}
+
+Graph LiveGraphs::read(LiveDriver& driver, std::uint64_t handle, std::size_t level) const {
   WalkedGraph walked = driver.walk(handle);
   bool hidden = false;
   for (std::size_t i = 0; i < walked.handles.size(); ++i) {
@@ -48,9 +60,10 @@ Graph LiveGraphs::read(LiveDriver& driver, std::uint64_t handle) const {
     }
     if (node.kind != NodeKind::conditional) continue;
     const auto bodies = bodies_.find(walked.handles[i]);
-    hidden = hidden || bodies == bodies_.end();
-    if (bodies == bodies_.end()) continue;
-    for (const std::uint64_t body : bodies->second) node.bodies.push_back(read(driver, body));
+    const bool known = bodies != bodies_.end() && level < kMaxGraphNesting;
+    hidden = hidden || !known;
+    if (!known) continue;
+    for (const std::uint64_t body : bodies->second.graphs) node.bodies.push_back(read(driver, body, level + 1));
   }
   auto& unseen = walked.graph.capture.unseen;
   // The walk cannot see any body; the ones that were noted when their nodes were made are there now.

@@ -4,6 +4,7 @@
 // exec that was made before anyone listened has a number and no graph.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -33,7 +34,8 @@ class LiveGraphs {
   [[nodiscard]] std::uint64_t number_of(std::uint64_t handle) const;
   /// It was captured or read, and not destroyed since.
   [[nodiscard]] bool knows(std::uint64_t handle) const { return graphs_.contains(handle); }
-  void forget_graph(std::uint64_t handle) { graphs_.erase(handle); }
+  /// It was destroyed, and the bodies of its conditional nodes with it, theirs too.
+  void forget_graph(std::uint64_t handle);
   void edited() noexcept { ++edits_; }
 
   void instantiated(std::uint64_t handle, std::uint64_t graph);
@@ -44,20 +46,30 @@ class LiveGraphs {
   void forget_exec(std::uint64_t handle) { execs_.erase(handle); }
 
   void came_from(std::uint64_t node, NodeOrigin origin) { origins_[node] = std::move(origin); }
-  void has_bodies(std::uint64_t node, std::vector<std::uint64_t> graphs) { bodies_[node] = std::move(graphs); }
-  /// Reads the graph, says of its nodes where they came from, and gives its conditional nodes their bodies.
-  [[nodiscard]] Graph read(LiveDriver& driver, std::uint64_t handle) const;
+  /// The conditional node, of the graph `owner`, has these bodies; a body is a graph that may own such nodes in turn.
+  void has_bodies(std::uint64_t node, std::uint64_t owner, std::vector<std::uint64_t> graphs) {
+    bodies_[node] = {owner, std::move(graphs)};
+  }
+  /// Reads the graph, says of its nodes where they came from, and gives its conditional nodes their bodies,
+  /// at any depth that a recording can hold.
+  [[nodiscard]] Graph read(LiveDriver& driver, std::uint64_t handle) const { return read(driver, handle, 0); }
 
  private:
+  struct Bodies {
+    std::uint64_t owner = 0;
+    std::vector<std::uint64_t> graphs;
+  };
   struct Known {
     std::uint64_t number = 0, edits = 0;
     std::size_t text = 0;  // hash of its description; 0 = not read yet
   };
 
+  [[nodiscard]] Graph read(LiveDriver& driver, std::uint64_t handle, std::size_t level) const;
+
   std::unordered_map<std::uint64_t, Known> graphs_;
   std::unordered_map<std::uint64_t, Exec> execs_;
   std::unordered_map<std::uint64_t, NodeOrigin> origins_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> bodies_;
+  std::unordered_map<std::uint64_t, Bodies> bodies_;  // by node
   std::uint64_t edits_ = 0, numbers_ = 0;
 };
 

@@ -143,12 +143,8 @@ void child_graph() {
   replay(exec, stream, 2);
 }
 
-void conditional() {
-  cudaStream_t stream = make_stream();
-  float *memory = device_floats(), *other = device_floats();
-  warm_up(memory, stream);
-  cudaGraph_t graph = nullptr;
-  check(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+/// The body of a new conditional node that is taken at every replay.
+cudaGraph_t add_conditional(cudaGraph_t graph) {
   cudaGraphConditionalHandle handle{};
   check(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault), "HandleCreate");
   cudaGraphNodeParams params{};
@@ -158,7 +154,18 @@ void conditional() {
   params.conditional.size = 1;
   cudaGraphNode_t node = nullptr;
   check(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &params), "cudaGraphAddNode");
-  cudaGraph_t body = params.conditional.phGraph_out[0];
+  return params.conditional.phGraph_out[0];
+}
+
+/// `depth` conditional nodes inside each other; the innermost body is handed memory that goes.
+void conditionals(int depth) {
+  cudaStream_t stream = make_stream();
+  float *memory = device_floats(), *other = device_floats();
+  warm_up(memory, stream);
+  cudaGraph_t graph = nullptr;
+  check(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+  cudaGraph_t body = graph;
+  for (int i = 0; i < depth; ++i) body = add_conditional(body);
   check(cudaStreamBeginCaptureToGraph(stream, body, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal),
         "cudaStreamBeginCaptureToGraph");
   pair_kernel<<<1, 32, 0, stream>>>(Pair{memory, other, 32});
@@ -167,6 +174,14 @@ void conditional() {
   replay(exec, stream, 2);
   check(cudaFree(other), "cudaFree");
   replay(exec, stream, 2);
+}
+
+void conditional() {
+  conditionals(1);
+}
+
+void nested_conditional() {
+  conditionals(2);
 }
 
 // The exec goes on with the pointers of the second graph: what the first one held may go.
@@ -206,6 +221,7 @@ constexpr Case kCases[] = {
     {"stack_pointer", "expect: RF403", stack_pointer},
     {"child_graph", "expect: RF401", child_graph},
     {"conditional", "expect: RF401", conditional},
+    {"nested_conditional", "expect: RF401", nested_conditional},
     {"updated", "expect: none", updated},
     {"updated_and_freed", "expect: RF401", updated_and_freed},
 };

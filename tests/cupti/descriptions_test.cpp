@@ -3,6 +3,7 @@
 // refused, counted, and changes nothing.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -237,6 +238,20 @@ TEST_CASE("descriptions: what makes no sense is refused with its reason and chan
     CHECK_FALSE(recording.graphs[0].nodes[0].has_contract);
     CHECK(errors_of(recording).empty());
   }
+}
+
+TEST_CASE("descriptions: the records that the README shows are taken") {
+  std::ifstream page(std::string(REFRAIN_SOURCE_DIR) + "/README.md");
+  std::string records;
+  std::size_t count = 0;
+  for (std::string line; std::getline(page, line);)
+    if (line.starts_with("{\"type\": ")) records += line + "\n", ++count;
+  CHECK(count == 4);
+  Program world;
+  capture(world, 94210);
+  const bool taken = world.describe(records);
+  INFO(world.descriptions.take_refused().first);
+  CHECK(taken);
 }
 
 TEST_CASE("descriptions: damaged text is refused or taken and never more than that") {

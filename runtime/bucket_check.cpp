@@ -197,8 +197,9 @@ std::string BucketCheck::replay(Session& eager, const Reference& reference) {
   fill_outputs(driver_, *session.step, std::byte{0xFF});
   const std::vector<std::byte> before = read_pool(driver_, session);
   {
-    const auto step = session.driver.step(to_string(eager.step->options().step),
-                                          static_cast<std::uint64_t>(eager.step->options().rows));
+    RowCounts rows = row_counts(eager.step->options());
+    rows.bucket = row_counts(session.step->options()).bucket;
+    const auto step = session.driver.step(to_string(eager.step->options().step), rows);
     graph_->exec->launch(session.stream);
     check(session.driver.synchronize(session.stream), "cudaStreamSynchronize");
   }

@@ -67,7 +67,8 @@ Served GraphCache::run(const StepKey& key, std::int32_t rows) {
   assert(rows >= 0 && rows <= key.rows);
   require_awake();
   Slot& slot = slots_.try_emplace(key).first->second;
-  const ProfilerRange shown(bench_.driver, "bucket", static_cast<std::uint64_t>(key.rows));
+  const ProfilerRange step(bench_.driver, "step", static_cast<std::uint64_t>(rows));
+  const ProfilerRange bucket(bench_.driver, "bucket", static_cast<std::uint64_t>(key.rows));
   slot.last_used = ++turn_;
   if (slot.exec) {
     prepare_once(key, slot);

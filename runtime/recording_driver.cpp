@@ -127,8 +127,11 @@ void RecordingDriver::resume() {
   paused_ = false;
 }
 
-RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step, std::uint64_t rows)
-    : driver_(driver), shown_(driver.inner_, step ? "step" : "range", rows), recorded_(!driver.paused_) {
+RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bool step, const RowCounts& rows)
+    : driver_(driver),
+      shown_(driver.inner_, step ? "step" : "range", rows.real == RowCounts::kNotTold ? 0 : rows.real),
+      recorded_(!driver.paused_) {
+  if (rows.bucket != RowCounts::kNotTold) const ProfilerRange bucket(driver.inner_, "bucket", rows.bucket);
   if (!recorded_) return;
   const std::lock_guard lock(driver_.mutex_);
   event_.first = driver_.clock_.tick();
@@ -136,6 +139,7 @@ RecordingDriver::Range::Range(RecordingDriver& driver, std::string_view name, bo
   event_.thread = driver_.thread_number();
   event_.name = driver_.names_.id(name);
   event_.step = step;
+  event_.rows = rows;
 }
 
 RecordingDriver::Range::~Range() {

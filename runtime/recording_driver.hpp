@@ -52,10 +52,11 @@ class RecordingDriver final : public Driver {
   void resume();
 
   /// A span of this thread, from construction to destruction; a step is one that is on the hot path. A profiler sees it
-  /// as a range `step`, recorded here or not.
+  /// as a range `step` with the real rows as its payload and an empty range `bucket` at its front, recorded here or
+  /// not.
   class Range {
    public:
-    Range(RecordingDriver& driver, std::string_view name, bool step, std::uint64_t rows);
+    Range(RecordingDriver& driver, std::string_view name, bool step, const RowCounts& rows);
     ~Range();
     Range(const Range&) = delete;
     Range& operator=(const Range&) = delete;
@@ -66,8 +67,7 @@ class RecordingDriver final : public Driver {
     RangeEvent event_;
     bool recorded_;
   };
-  /// `rows`: the real ones, for the profiler.
-  [[nodiscard]] Range step(std::string_view name, std::uint64_t rows = 0) { return {*this, name, true, rows}; }
+  [[nodiscard]] Range step(std::string_view name, const RowCounts& rows = {}) { return {*this, name, true, rows}; }
 
   /// Everything seen so far, with the buffers of `registry`.
   [[nodiscard]] Recording recording(std::string name, const BufferRegistry& registry) const;

@@ -19,8 +19,7 @@ Output replay(Session& s, GraphExec& exec, const RunOptions& options, ReplaySumm
   for (summary.count = 0; summary.count < options.replays; ++summary.count) {
     apply_poison(s.driver, *s.step, options.poison);
     {
-      const auto step =
-          s.driver.step(to_string(s.step->options().step), static_cast<std::uint64_t>(s.step->options().rows));
+      const auto step = s.driver.step(to_string(s.step->options().step), row_counts(s.step->options()));
       exec.launch(s.stream);
       check(s.driver.synchronize(s.stream), "cudaStreamSynchronize");
     }

@@ -57,6 +57,10 @@ std::optional<Captured> capture_step(Runtime& runtime, const Step& step, Recorde
   }
 }
 
+RowCounts row_counts(const StepOptions& options) {
+  return {static_cast<std::uint32_t>(options.bucket_rows()), static_cast<std::uint32_t>(options.rows)};
+}
+
 Session::Session(Driver& inner, const StepOptions& options)
     : Runtime(inner, step_arena_bytes(valid(options))), step(place_step(*this, options)) {}
 

@@ -14,6 +14,9 @@ namespace refrain {
 [[nodiscard]] std::optional<Captured> capture_step(Runtime& runtime, const Step& step, Recorder& on,
                                                    std::string& error);
 
+/// The rows of a replay of it, for RecordingDriver::step.
+[[nodiscard]] RowCounts row_counts(const StepOptions& options);
+
 class Session : public Runtime {
  public:
   /// Checks the options, makes everything, uploads the inputs. Throws Error{usage, driver, refused}.

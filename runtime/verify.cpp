@@ -114,8 +114,7 @@ class Verifier {
 
   Output replay() {
     {
-      const auto step =
-          s_.driver.step(to_string(s_.step->options().step), static_cast<std::uint64_t>(s_.step->options().rows));
+      const auto step = s_.driver.step(to_string(s_.step->options().step), row_counts(s_.step->options()));
       exec_.launch(s_.stream);
       check(s_.driver.synchronize(s_.stream), "cudaStreamSynchronize");
     }

@@ -90,6 +90,8 @@ void read_range(FlatRecord& record, RecordSink& sink) {
   record.read("thread", event.thread);
   const std::string_view name = text_or_empty(record, "name");
   event.step = record.boolean("step").value_or(false);
+  record.read("rows", event.rows.real);
+  record.read("bucket", event.rows.bucket);
   record.check_all_known("a range");
   sink.range(event, name);
 }

@@ -115,6 +115,8 @@ std::string range_text(const RangeEvent& event, std::string_view name) {
   line.number_unless_0("thread", event.thread);
   line.text("name", name);
   if (event.step) line.flag("step", true);
+  if (event.rows.real != RowCounts::kNotTold) line.number("rows", event.rows.real);
+  if (event.rows.bucket != RowCounts::kNotTold) line.number("bucket", event.rows.bucket);
   return std::move(line).take();
 }
 

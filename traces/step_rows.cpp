@@ -45,10 +45,12 @@ class Names {
                     number_beside(timeline_.text(name), "rows", true)};
     return at->second;
   }
-  void take(StepStats& step, StringId name) {
-    const Rows& rows = of(name);
-    if (!step.rows) step.rows = rows.bucket;
-    if (!step.real_rows) step.real_rows = rows.real;
+  /// A payload counts before the name.
+  Rows of(const RangeEvent& range) {
+    Rows rows = of(range.name);
+    if (range.rows.bucket != RowCounts::kNotTold) rows.bucket = range.rows.bucket;
+    if (range.rows.real != RowCounts::kNotTold) rows.real = range.rows.real;
+    return rows;
   }
 
  private:
@@ -56,25 +58,32 @@ class Names {
   std::unordered_map<StringId, Rows> told_;
 };
 
+void take(StepStats& step, const Rows& rows) {
+  if (!step.rows) step.rows = rows.bucket;
+  if (!step.real_rows) step.real_rows = rows.real;
+}
+
 }  // namespace
 
-void tell_rows(const Timeline& timeline, std::span<StepStats> steps) {
+void tell_rows(const Timeline& timeline, std::span<StepStats> steps, std::span<const RangeEvent* const> ranges) {
   Names names(timeline);
-  for (StepStats& step : steps) names.take(step, step.name);
+  for (std::size_t i = 0; i < steps.size(); ++i) take(steps[i], names.of(*ranges[i]));
   std::unordered_map<std::uint32_t, std::vector<const RangeEvent*>> telling;  // by thread
   for (const RangeEvent& range : timeline.ranges)
-    if (const Rows& rows = names.of(range.name); !range.step && (rows.bucket || rows.real))
+    if (const Rows rows = names.of(range); !range.step && (rows.bucket || rows.real))
       telling[range.thread].push_back(&range);
-  for (auto& [thread, ranges] : telling)
-    std::sort(ranges.begin(), ranges.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+  for (auto& [thread, inside] : telling)
+    std::sort(inside.begin(), inside.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
   for (StepStats& step : steps) {
-    const auto ranges = telling.find(step.thread);
-    if (ranges == telling.end()) continue;
-    auto at = std::lower_bound(ranges->second.begin(), ranges->second.end(), step.first,
+    const auto inside = telling.find(step.thread);
+    if (inside == telling.end()) continue;
+    auto at = std::lower_bound(inside->second.begin(), inside->second.end(), step.first,
                                [](const RangeEvent* range, std::uint64_t first) { return range->first < first; });
-    for (; at != ranges->second.end() && (*at)->first <= step.last && !(step.rows && step.real_rows); ++at)
-      names.take(step, (*at)->name);
+    for (; at != inside->second.end() && (*at)->first <= step.last && !(step.rows && step.real_rows); ++at)
+      take(step, names.of(**at));
   }
+  for (StepStats& step : steps)
+    if (step.rows && step.real_rows && *step.real_rows > *step.rows) step.rows = step.real_rows = std::nullopt;
 }
 
 }  // namespace refrain

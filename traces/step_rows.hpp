@@ -1,5 +1,6 @@
 // How many rows a step was padded to and how many of them were in use, where the
-// name of the step, or of a range inside it, says so: `bucket 8`, `5 rows`.
+// step, or a range inside it, says so: by its payload (traces/row_payload.hpp) or
+// by its name, `bucket 8`, `5 rows`.
 #pragma once
 
 #include <span>
@@ -8,8 +9,8 @@
 
 namespace refrain {
 
-/// Sets rows and real_rows. The step's own name counts before that of a range inside, an outer range's before an
-/// inner's.
-void tell_rows(const Timeline& timeline, std::span<StepStats> steps);
+/// Sets rows and real_rows of the steps of these ranges; neither where more would be in use than there are. The step's
+/// own range counts before one inside, an outer one before an inner, a payload before the name.
+void tell_rows(const Timeline& timeline, std::span<StepStats> steps, std::span<const RangeEvent* const> ranges);
 
 }  // namespace refrain

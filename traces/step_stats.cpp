@@ -84,7 +84,7 @@ class Count {
     for (StepStats& step : steps_)
       if (step.device_start_ns) step.gpu_idle_ns = *step.device_end_ns - *step.device_start_ns - *step.gpu_busy_ns;
     gaps();
-    tell_rows(timeline_, steps_);
+    tell_rows(timeline_, steps_, index_.steps);
     return std::move(steps_);
   }
 

@@ -48,8 +48,8 @@ struct StepStats {
   std::optional<std::uint64_t> launch_gap_ns;
   /// From the end of the device work of the replay before (of this thread) to the begin of this step's first replay's.
   std::optional<std::uint64_t> between_replays_ns;
-  /// Where the name of the step or of a range in it gives them: rows of the bucket (`bucket 8`), and those in use
-  /// (`5 rows`).
+  /// Where the payload or the name of the step, or of a range in it, gives them (traces/step_rows.hpp): rows of the
+  /// bucket, and those in use.
   std::optional<std::uint64_t> rows, real_rows;
 };
 

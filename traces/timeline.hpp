@@ -47,6 +47,14 @@ struct ApiEvent {
   MemorySpace source_space = MemorySpace::unknown;
 };
 
+/// What a range tells of the rows of its step, or of the step around it.
+struct RowCounts {
+  static constexpr std::uint32_t kNotTold = 0xffff'ffff;
+  std::uint32_t bucket = kNotTold;  ///< that the step was padded to
+  std::uint32_t real = kNotTold;    ///< of these, in use
+  bool operator==(const RowCounts&) const = default;
+};
+
 /// A named span of one thread: an NVTX range, or what the runtime calls a step.
 struct RangeEvent {
   std::uint64_t first = 0, last = 0;  ///< sequence numbers: the records in between belong to it
@@ -54,6 +62,7 @@ struct RangeEvent {
   std::uint32_t thread = 0;
   StringId name = 0;
   bool step = false;  ///< one serving step: what happens in it is on the hot path
+  RowCounts rows{};   ///< by the range's payload; what its name says is not in it
 };
 
 /// A buffer as the runtime knew it; `born` and `died` are sequence numbers of this timeline.

@@ -44,6 +44,13 @@ struct TracedRange {
   std::uint32_t thread = 0, name = 0;
 };
 
+/// What few ranges have, beside the one that was collected last.
+struct RangeNote {
+  std::size_t range = 0;  ///< its place among the ranges
+  RowCounts rows;
+  bool step = false;
+};
+
 /// What a table beside the calls says about one of them.
 struct CallFacts {
   CorrelationKey key;
@@ -74,6 +81,7 @@ struct TraceTables {
   std::vector<TracedCall> calls;
   std::vector<TracedWork> work;
   std::vector<TracedRange> ranges;
+  std::vector<RangeNote> notes;  ///< in the order of the ranges
   std::vector<CallFacts> facts;
   std::vector<MadeExec> made;
   std::vector<TracedNode> nodes;
@@ -86,6 +94,7 @@ class TraceAssembly {
   TraceAssembly();
 
   [[nodiscard]] std::uint32_t name(std::string_view text);
+  [[nodiscard]] const std::string& text(std::uint32_t name) const { return tables_.names[name]; }
   /// Dense ids from a profiler's own, 1 first.
   [[nodiscard]] std::uint32_t process(std::uint64_t pid);
   [[nodiscard]] std::uint32_t thread(std::uint64_t pid, std::uint64_t tid);
@@ -94,6 +103,10 @@ class TraceAssembly {
   void call(const TracedCall& call);
   void work(const TracedWork& work) { tables_.work.push_back(work); }
   void range(const TracedRange& range) { tables_.ranges.push_back(range); }
+  /// Of the range that came last; at most once for each.
+  void note(const RowCounts& rows, bool step) {
+    if (step || rows != RowCounts{}) tables_.notes.push_back({tables_.ranges.size() - 1, rows, step});
+  }
   void facts(const CallFacts& facts) { tables_.facts.push_back(facts); }
   void made(const MadeExec& made) { tables_.made.push_back(made); }
   void node(const TracedNode& node) { tables_.nodes.push_back(node); }

@@ -116,6 +116,12 @@ class Emission {
     event.start_ns = range.start_ns - tables_.origin_ns;
     event.end_ns = range.end_ns - tables_.origin_ns;
     event.thread = range.thread;
+    const auto note = std::lower_bound(tables_.notes.begin(), tables_.notes.end(), index,
+                                       [](const RangeNote& n, std::size_t i) { return n.range < i; });
+    if (note != tables_.notes.end() && note->range == index) {
+      event.rows = note->rows;
+      event.step = note->step;
+    }
     sink_.range(event, name);
   }
 

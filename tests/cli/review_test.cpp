@@ -60,6 +60,30 @@ TEST_CASE("review: of two traces only what the first does not have counts") {
   CHECK(refrain_program("review " + sample(kSyncs) + " " + sample(kClean)).exit_code == 0);
 }
 
+TEST_CASE("review: the rows of a payload stand in text and JSON and on the page and in the tables") {
+  const std::string trace = temporary_file("review-rows.json", R"({"schemaVersion": 1, "traceEvents": [
+    {"ph":"X","cat":"user_annotation","name":"decode_step_1","pid":1,"tid":1,"ts":10,"dur":50,"args":{"rows":11,"bucket":16}},
+    {"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":1,"tid":1,"ts":12,"dur":5,"args":{"correlation":7}},
+    {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":20,"dur":5,"args":{"correlation":7,"stream":7,"device":0}}]})");
+  const std::filesystem::path folder = std::filesystem::path(trace).replace_extension(".out");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string page = folder / "page.html", tables = folder / "tables";
+  const Outcome text = refrain_program("review " + trace + " --html " + page + " --table " + tables);
+  CHECK(contains(text.out, "rows: 11 of 16 in use"));
+  const Json json = Json::parse(refrain_program("review --format json " + trace).out);
+  CHECK(json.at("steps").at(0).at("rows") == 16);
+  CHECK(json.at("steps").at(0).at("real_rows") == 11);
+  const std::string html = read_text(page);
+  CHECK(contains(html, "Rows of the bucket"));
+  CHECK(contains(html, "Real rows"));
+  std::string steps;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tables + "/steps"))
+    if (entry.is_regular_file()) steps += read_text(entry.path());
+  CHECK(contains(steps, ",replayed_copies,rows,real_rows,"));
+  CHECK(contains(steps, ",0,16,11,"));
+}
+
 TEST_CASE("review: graphs and a missing file are refused in one line") {
   for (const std::string& input : {sample("llama_decode.dot"), std::string("/nonexistent.sqlite")}) {
     const Outcome outcome = refrain_program("review " + input);

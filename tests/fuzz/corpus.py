@@ -113,7 +113,7 @@ def rows(folder):
     """As nsys_rows_fuzz.cpp reads them: a table's number, then a byte or a prefix with more for each column."""
     step = bytes([1, 1, 9, 0xf0, 1, 5, 1, 0, 2, 10, 20, 0, 7, 5, 0xf0, 1, 3, 0xff])
     copied = bytes([1, 30, 40, 0xf0, 1, 6, 4, 0, 3, 41, 49, 0, 7, 6, 0xf0, 1, 64, 2, 2, 0, 0xff])
-    named = bytes([11, 0, 100, 0xf0, 1, 0xe8, 2, 0xff])
+    named = bytes([11, 0, 100, 0xf0, 1, 0xe8, 12, 0xff, 59, 0, 0xe8, 13, 8, 0xff])
     captured = bytes([1, 1, 2, 0xf0, 1, 1, 2, 0, 1, 3, 4, 0xf0, 1, 2, 0, 0, 1, 5, 6, 0xf0, 1, 3, 3, 0])
     nodes = bytes([9, 4, 0xf0, 1, 9, 0xff, 9, 7, 0xf0, 1, 11, 9])
     for number, seed in enumerate((step, copied, named + step, captured + nodes, step * 8, (step + copied) * 8)):

@@ -35,11 +35,11 @@ constexpr std::array<Table, 13> kTables{{
     {"CUDA_GRAPH_EVENTS", "start, globalTid, graphExecId", 3},
     {"CUDA_GRAPH_NODE_EVENTS", "start, globalTid, graphNodeId, originalGraphNodeId", 4},
     {"CUDA_GPU_MEMORY_USAGE_EVENTS", "globalPid, correlationId, address, bytes, memKind", 5},
-    {"NVTX_EVENTS", "start, end, globalTid, text, textId", 5},
+    {"NVTX_EVENTS", "start, end, globalTid, text, textId, eventType, domainId, jsonText, uint64Value, doubleValue", 10},
     {"META_DATA_CAPTURE", "name, value", 2},
 }};
 
-constexpr std::array<const char*, 12> kNames = {"cudaLaunchKernel_v7000",
+constexpr std::array<const char*, 14> kNames = {"cudaLaunchKernel_v7000",
                                                 "cudaGraphLaunch_v10000",
                                                 "cudaStreamBeginCapture_v10000",
                                                 "cudaStreamEndCapture_v10000",
@@ -50,7 +50,9 @@ constexpr std::array<const char*, 12> kNames = {"cudaLaunchKernel_v7000",
                                                 "cudaMalloc_v3020",
                                                 "cudaThreadExchangeStreamCaptureMode_v10010",
                                                 "cudaEventQuery_v3020",
-                                                "cuModuleLoadData"};
+                                                "cuModuleLoadData",
+                                                "bucket",
+                                                R"({"rows": 5, "bucket": 8})"};
 
 /// Takes the input from its front; zeros past its end.
 class Bytes {

@@ -7,6 +7,7 @@
 #include "runtime/host/host_driver.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/cache_world.hpp"
+#include "tests/runtime/shown_driver.hpp"
 
 using namespace refrain;
 using namespace refrain::test;
@@ -52,6 +53,17 @@ TEST_CASE("graph cache: lookups are hits with their pads counted by bucket") {
   CHECK(graph_of(stats, "decode rows=24").padded_hits == 2);
   CHECK(stats.lookups() == 5);
   CHECK(w.fallbacks.empty());
+}
+
+TEST_CASE("graph cache: a profiler sees each run as a step with its rows and the bucket around its replay") {
+  HostDriver host;
+  ShownDriver shown(host);
+  CacheWorld w(shown);
+  (void)w.warm_up(8);
+  shown.shown.clear();
+  (void)w.run(8, 5);
+  CHECK(shown.shown ==
+        std::vector<std::string>{"step 5", "step/bucket 8", "step/bucket/replay " + std::to_string(w.nodes)});
 }
 
 TEST_CASE("graph cache: a hit is one call of the driver") {

@@ -2,6 +2,7 @@
 
 #include "runtime/host/host_driver.hpp"
 #include "tests/catch.hpp"
+#include "tests/runtime/shown_driver.hpp"
 
 using namespace refrain;
 
@@ -31,4 +32,24 @@ TEST_CASE("recording driver: a paused one passes calls on and keeps none of them
   REQUIRE(timeline.ranges.size() == 1);
   CHECK(timeline.text(timeline.ranges[0].name) == "seen");
   CHECK_FALSE(timeline.complete);
+}
+
+TEST_CASE("recording driver: a step tells its rows to a profiler and to the recording") {
+  HostDriver host;
+  test::ShownDriver shown(host);
+  SequenceClock clock;
+  RecordingDriver driver(shown, clock);
+  {
+    const auto step = driver.step("decode", {8, 5});
+    const ProfilerRange replay(driver, "replay", 3);
+  }
+  { const auto step = driver.step("bare"); }
+  driver.pause();
+  { const auto step = driver.step("unseen", {8, 6}); }
+  CHECK(shown.shown ==
+        std::vector<std::string>{"step 5", "step/bucket 8", "step/replay 3", "step 0", "step 6", "step/bucket 8"});
+  const Timeline timeline = driver.recording("rows", BufferRegistry{clock}).timeline;
+  REQUIRE(timeline.ranges.size() == 2);
+  CHECK(timeline.ranges[0].rows == RowCounts{8, 5});
+  CHECK(timeline.ranges[1].rows == RowCounts{});
 }

@@ -117,7 +117,8 @@ Recording full_recording() {
   plain.sequence = 9;
   timeline.calls = {call, plain};
 
-  timeline.ranges = {{1, 5, 100, 200, 2, names.id("inner"), false}, {0, 20, 90, 300, 2, names.id("decode"), true}};
+  timeline.ranges = {{1, 5, 100, 200, 2, names.id("inner"), false, {}},
+                     {0, 20, 90, 300, 2, names.id("decode"), true, {8, 5}}};
 
   Buffer buffer;
   buffer.name = "kv pool";
@@ -174,8 +175,8 @@ std::string describe(const Recording& recording) {
                        e.end_ns, e.object, e.made, e.address, e.source, e.bytes, e.thread, e.stream, e.capture, e.code,
                        t.text(e.detail), int(e.api), int(e.target), int(e.mode), int(e.space), int(e.source_space));
   for (const RangeEvent& e : t.ranges)
-    out += fmt::format("range {} {} {} {} {} {} {}\n", e.first, e.last, e.start_ns, e.end_ns, e.thread, t.text(e.name),
-                       e.step);
+    out += fmt::format("range {} {} {} {} {} {} {} {} {}\n", e.first, e.last, e.start_ns, e.end_ns, e.thread,
+                       t.text(e.name), e.step, e.rows.bucket, e.rows.real);
   for (const auto& [b] : t.buffers)
     out += fmt::format("buffer {} {:x} {} {} {} {} {} {} {} {} {} {}\n", b.name, b.base, b.bytes, int(b.space),
                        int(b.dtype), int(b.role), b.allocation, number(b.born), number(b.died), b.reserved.begin,

@@ -66,6 +66,7 @@ class Reading {
       facts(event);
     } else if (event.kind == EventKind::range) {
       trace_.range({start, end, thread(event), trace_.name(event.name)});
+      trace_.note(event.rows.rows(), false);
     } else if (event.kind == EventKind::sync) {
       facts(event);
     } else {

@@ -57,9 +57,11 @@ std::optional<std::uint64_t>* whole_number(TraceEvent& event, std::string_view k
 }
 
 void read_args(JsonScanner& json, TraceEvent& event) {
+  std::string rows;
   while (json.next() == Token::key) {
     std::optional<std::uint64_t>* number = whole_number(event, json.text());
     const bool copy_kind = json.text() == "kind";
+    rows.assign(RowPayload::knows(json.text()) ? json.text() : std::string_view());
     const Token value = json.next();
     if (value == Token::begin_object || value == Token::begin_array)
       json.skip_rest();
@@ -67,6 +69,8 @@ void read_args(JsonScanner& json, TraceEvent& event) {
       *number = parse_unsigned(json.text());
     else if (copy_kind)
       event.copy_kind = json.text();
+    else if (!rows.empty())
+      event.rows.take(rows, json.text());
   }
 }
 
@@ -85,6 +89,7 @@ void clear(TraceEvent& event) {
   event.pid.clear();
   event.tid.clear();
   event.copy_kind.clear();
+  event.rows = {};
   event.start_ns = event.duration_ns = event.correlation = event.device = event.stream = event.bytes = event.graph =
       event.graph_node = event.pointer = event.cuda_event = event.record_correlation = event.record_stream =
           std::nullopt;

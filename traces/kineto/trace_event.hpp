@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "traces/kineto/json_scanner.hpp"
+#include "traces/row_payload.hpp"
 #include "traces/trace_assembly.hpp"
 
 namespace refrain {
@@ -25,6 +26,7 @@ struct TraceEvent {
   std::optional<std::uint64_t> correlation, device, stream, bytes, graph, graph_node, pointer;
   // Of a sync: the CUDA event that was waited for, and the call that recorded it, on which stream.
   std::optional<std::uint64_t> cuda_event, record_correlation, record_stream;
+  RowPayload rows;  ///< args that a range was given, as `_RecordFunctionFast` takes keywords
 };
 
 /// The event whose object has just begun, to its end.

@@ -176,6 +176,10 @@ std::optional<std::int64_t> Rows::integer(int column) const {
   return sqlite3_column_int64(statement_, column);
 }
 
+bool Rows::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
 std::string_view Rows::text(int column) const {
   if (sqlite3_column_type(statement_, column) != SQLITE_TEXT) return {};
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

@@ -60,6 +60,7 @@ class Rows {
 
   /// Nothing when the cell is NULL or of another type.
   [[nodiscard]] std::optional<std::int64_t> integer(int column) const;
+  [[nodiscard]] bool is_null(int column) const;
   /// Valid until the next row; empty when the cell is no text.
   [[nodiscard]] std::string_view text(int column) const;
   /// An integer from 0 to `limit`; anything else, NULL too, is `otherwise`.

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "traces/nsys/database.hpp"
 #include "traces/nsys/enums.hpp"
 #include "traces/nsys/evidence.hpp"
+#include "traces/nsys/nvtx_payload.hpp"
 #include "traces/trace_assembly.hpp"
 
 namespace refrain {
@@ -243,12 +246,35 @@ class Reading {
     });
   }
 
+  /// `text`, or what `textId` names.
+  std::uint32_t text(const Rows& rows, int text, int id) {
+    const std::string_view direct = rows.text(text);
+    return direct.empty() ? string(rows, id) : trace_.name(direct);
+  }
+
+  /// The domains of the runtime's own ranges: in these a range `step` is a step, and its payload the rows in use.
+  void own_domains() {
+    constexpr std::array<std::string_view, 4> kColumns = {"globalTid", "?domainId", "?text", "?textId"};
+    each("NVTX_EVENTS", kColumns, "WHERE \"eventType\" = 75", [&](const Rows& rows) {
+      if (trace_.text(text(rows, 2, 3)) == "refrain")
+        own_domains_.emplace(split(rows.number(0, kTimes)).pid, rows.number(1, kTimes, kTimes));
+    });
+  }
+
   // Marks have no end; a domain's or category's own record has neither.
   void ranges() {
-    constexpr std::array<std::string_view, 5> kColumns = {"start", "end", "globalTid", "?text", "?textId"};
+    constexpr std::array<std::string_view, 14> kColumns = {
+        "start",       "end",          "globalTid",   "?text",        "?textId",     "?domainId",    "?jsonText",
+        "?jsonTextId", "?uint64Value", "?int64Value", "?uint32Value", "?int32Value", "?doubleValue", "?floatValue"};
+    own_domains();
     each_span("NVTX_EVENTS", kColumns, "WHERE \"end\" IS NOT NULL", [&](const Rows& rows, auto start, auto end) {
-      const std::string_view text = rows.text(3);
-      trace_.range({start, end, thread(rows, 2), text.empty() ? string(rows, 4) : trace_.name(text)});
+      const std::uint32_t name = text(rows, 3, 4);
+      trace_.range({start, end, thread(rows, 2), name});
+      const bool own = !own_domains_.empty() &&
+                       own_domains_.contains({split(rows.number(2, kTimes)).pid, rows.number(5, kTimes, kTimes)});
+      const bool step = own && trace_.text(name) == "step";
+      const std::string_view meant = step ? std::string_view("real_rows") : trace_.text(name);
+      trace_.note(nvtx_payload(rows, 6, meant, strings_ ? &*strings_ : nullptr), step);
     });
   }
 
@@ -257,7 +283,8 @@ class Reading {
   NsysEnums enums_;
   TraceAssembly trace_;
   std::optional<Rows> strings_;
-  std::unordered_map<std::int64_t, std::uint32_t> names_;  // of StringIds
+  std::unordered_map<std::int64_t, std::uint32_t> names_;          // of StringIds
+  std::set<std::pair<std::uint64_t, std::uint64_t>> own_domains_;  // process and NVTX's id
   std::uint64_t bad_rows_ = 0, graph_rows_ = 0;
 };
 

@@ -180,6 +180,22 @@ double measure_read_gbps(const Stream& stream) {
   return best;
 }
 
+double measure_l2_gbps(const Stream& stream) {
+  constexpr std::int64_t kBytes = std::int64_t{8} << 20;
+  constexpr int kPasses = 256;
+  const DeviceBuffer data(static_cast<std::size_t>(kBytes)), sink(sizeof(std::uint32_t));
+  fill_random(stream, data.data(), Dtype::fp32, kBytes / 4, 1);
+  double best = 0;
+  for (const int blocks : {264, 528}) {
+    const CapturedGraph graph(stream, [&](cudaStream_t on) {
+      launch_reread(data.data(), kBytes, kPasses, blocks, reinterpret_cast<std::uint32_t*>(sink.data()), on);
+    });
+    const double bytes = static_cast<double>(kBytes) * kPasses;
+    best = std::max(best, bytes / time_replays(stream, graph, 1, kReadRuns).median_us * 1e-3);
+  }
+  return best;
+}
+
 bool Options::wants(const std::string& name) const {
   return cases.empty() || std::find(cases.begin(), cases.end(), name) != cases.end();
 }

@@ -84,11 +84,21 @@ class CapturedGraph {
 /// After replays that don't count, two and as many as it takes for the clocks to be up.
 [[nodiscard]] Times time_replays(const Stream& stream, const CapturedGraph& graph, int parts, int replays);
 
+/// From the device; `count` elements.
+template <class T>
+[[nodiscard]] std::vector<T> read(const void* from, std::int64_t count) {
+  std::vector<T> out(static_cast<std::size_t>(count));
+  check(cudaMemcpy(out.data(), from, out.size() * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return out;
+}
+
 /// Finite values of [-2, 2), the same for the same seed; fp16, bf16, e4m3 or fp32.
 void fill_random(const Stream& stream, void* data, Dtype dtype, std::int64_t count, std::uint32_t seed);
 
 /// Plain reads of 16 bytes a thread over 8 GiB: the ceiling that figures of one run are held against.
 [[nodiscard]] double measure_read_gbps(const Stream& stream);
+/// Plain reads of 16 bytes a thread of 8 MiB that the L2 holds, again and again.
+[[nodiscard]] double measure_l2_gbps(const Stream& stream);
 
 struct Options {
   bool quick = false;

@@ -48,6 +48,22 @@ __global__ void __launch_bounds__(kThreads) read_kernel(const uint4* data, std::
   if (seen == 0x5EED5EEDu) *sink = seen;  // keeps the reads
 }
 
+/// `passes` times over all of it, past the L1. `count` is a power of two.
+__global__ void __launch_bounds__(kThreads)
+    reread_kernel(const uint4* data, std::int64_t count, int passes, std::uint32_t* sink) {
+  const std::int64_t step = std::int64_t{gridDim.x} * kThreads * kUnroll;
+  std::uint32_t seen = 0;
+  for (std::int64_t i = 0; i < passes * count; i += step) {
+    const std::int64_t first = i + std::int64_t{blockIdx.x} * kThreads * kUnroll + threadIdx.x;
+    uint4 got[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) got[u] = __ldcg(data + (first + u * kThreads & count - 1));
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) seen |= got[u].x ^ got[u].y ^ got[u].z ^ got[u].w;
+  }
+  if (seen == 0x5EED5EEDu) *sink = seen;
+}
+
 }  // namespace
 
 void launch_fill(void* data, Dtype dtype, std::int64_t bytes, std::uint32_t seed, cudaStream_t stream) {
@@ -58,6 +74,12 @@ void launch_read(const void* data, std::int64_t bytes, int blocks, std::uint32_t
   const std::int64_t pieces = (bytes / 16 + kThreads * kUnroll - 1) / (kThreads * kUnroll);
   read_kernel<<<static_cast<unsigned>(pieces < blocks ? pieces : blocks), kThreads, 0, stream>>>(
       static_cast<const uint4*>(data), bytes / 16, sink);
+}
+
+void launch_reread(const void* data, std::int64_t bytes, int passes, int blocks, std::uint32_t* sink,
+                   cudaStream_t stream) {
+  reread_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(static_cast<const uint4*>(data), bytes / 16,
+                                                                        passes, sink);
 }
 
 }  // namespace refrain::bench

@@ -31,6 +31,7 @@ struct Routes {
   PlanXqaArgs plan_slots;  ///< a slot a row
   XqaDecodeArgs decode;
 
+  /// As a step records them: each kernel but the first starts early.
   void grouped(cudaStream_t stream, bool protect) const;
   void xqa(cudaStream_t stream) const;
 };

@@ -16,6 +16,7 @@ Contract grouped_attention_contract(const GroupedAttentionArgs& args) {
   const auto rows = elements(args.bucket, kGroupedHeads), plan = elements(args.groups, kGroupedWidth);
   const auto dim = elements(args.pool.dim);
   Contract contract;
+  contract.waits = contract.triggers = true;
   contract.accesses = {
       read_input(args.q, rows * dim, args.q_dtype),
       read_pool(args.pool),
@@ -35,6 +36,7 @@ Contract grouped_attention_contract(const GroupedAttentionArgs& args) {
 const Op<GroupedAttentionArgs> grouped_attention = {.name = "grouped_attention",
                                                     .contract = grouped_attention_contract,
                                                     .host = grouped_attention_host,
-                                                    .launch = grouped_attention_launch};
+                                                    .launch = grouped_attention_launch,
+                                                    .launch_early = grouped_attention_launch_early};
 
 }  // namespace refrain

@@ -1,18 +1,20 @@
-// One block a group, or a cluster of up to eight that share a group's tiles when
-// there are too few groups to fill the chip. Per tile: one block barrier (the stage
-// has arrived, the oldest one is free) and one barrier of each warp pair (scores
-// exchanged). The protection against non-finite V costs the loop nothing: such an
-// element shows in the sums, and then the block goes over its tiles a second time on
-// the path that contains it.
+// The kernel for devices without the matrix instructions of warpgroups, and the choice
+// between it and grouped_attention_wgmma.cu. One block a group, or a cluster of up to
+// eight that share a group's tiles when there are too few groups to fill the chip. Per tile: one block barrier (the
+// stage has arrived, the oldest one is free) and one barrier of each warp pair (scores exchanged). The protection
+// against non-finite V costs the loop nothing: such an element shows in the sums, and then the block goes over its
+// tiles a second time on the path that contains it.
 #include <cassert>
 #include <cstdint>
 
+#include "kernels/device/early_start.cuh"
 #include "kernels/device/grouped_contain.cuh"
 #include "kernels/device/grouped_formats.cuh"
 #include "kernels/device/grouped_loads.cuh"
 #include "kernels/device/grouped_merge.cuh"
 #include "kernels/device/grouped_shape.cuh"
 #include "kernels/device/grouped_softmax.cuh"
+#include "kernels/grouped_attention_kernels.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 
@@ -22,16 +24,6 @@ namespace {
 using grouped::Layout;
 using grouped::Place;
 using grouped::Work;
-
-__device__ Work find_work(const GroupedAttentionArgs& args, std::int32_t splits) {
-  Work work;
-  work.splits = splits;
-  work.group = static_cast<std::int32_t>(blockIdx.x) / splits;
-  work.rank = static_cast<std::int32_t>(blockIdx.x) % splits;
-  work.tiles = max(0, min(args.tokens[work.group] / grouped::kTokens, grouped::kMaxTiles));
-  work.local = (work.tiles - work.rank + splits - 1) / splits;
-  return work;
-}
 
 template <class Format>
 __device__ void load_queries(const GroupedAttentionArgs& args, const Work& work, const Place& place,
@@ -46,7 +38,7 @@ __device__ void load_queries(const GroupedAttentionArgs& args, const Work& work,
 template <class Format>
 __device__ void attend_tile(const grouped::Queries<Format::kParkedSteps>& q, float scale, std::byte* shared,
                             const std::byte* stage, const std::uint32_t* masks, const Place& place,
-                            grouped::RowState& state) {
+                            grouped::RowState<grouped::kWarpTiles>& state) {
   std::uint32_t attended = 0;
   const std::uint32_t any = grouped::read_masks(masks, place, attended);
   // An idle pair meets too: racecheck counts a thread's barriers, and with fewer in some warps it takes the reads
@@ -86,7 +78,7 @@ __device__ void start_copies(const GroupedAttentionArgs& args, const Work& work,
 template <class Format, bool kZero>
 __device__ void sweep(const GroupedAttentionArgs& args, const Work& work,
                       const grouped::Queries<Format::kParkedSteps>& q, float scale, std::byte* shared,
-                      const Place& place, bool contain, grouped::RowState& state) {
+                      const Place& place, bool contain, grouped::RowState<grouped::kWarpTiles>& state) {
   constexpr int kAhead = Format::kStages - 1;
   static_assert(2 * kAhead <= grouped::kRingAhead);  // entries arrive kAhead tiles after their copy began
   const auto stage = [&](std::int32_t n) { return shared + n % Format::kStages * Layout<Format>::kStageBytes; };
@@ -113,17 +105,19 @@ __device__ void sweep(const GroupedAttentionArgs& args, const Work& work,
 template <class Format, bool kZero>
 __global__ void __launch_bounds__(grouped::kThreads, 2)
     grouped_attention_kernel(const __grid_constant__ GroupedAttentionArgs args, const std::int32_t splits) {
+  device::wait_for_previous();
   extern __shared__ __align__(1024) std::byte shared[];
-  const Place place;
-  const Work work = find_work(args, splits);
-  if (work.tiles == 0) return grouped::write_empty_rows<Format>(args, work, place);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const Place place(warp / 2, warp % 2);
+  const Work work = grouped::find_work(args, splits);
+  if (work.tiles == 0) return grouped::write_empty_rows<Layout<Format>>(args, work);
   auto* hurt_rows = reinterpret_cast<std::uint32_t*>(shared + Layout<Format>::kHurt);
   for (int n = static_cast<int>(threadIdx.x); kZero && n < grouped::kMaxTiles; n += grouped::kThreads) hurt_rows[n] = 0;
   grouped::Queries<Format::kParkedSteps> q;
   q.parked = device::shared_address(shared + Layout<Format>::kParked) + 16 * threadIdx.x;
   load_queries<Format>(args, work, place, q);
   const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
-  grouped::RowState state;
+  grouped::RowState<grouped::kWarpTiles> state;
   bool contain = false;
   while (true) {
     sweep<Format, kZero>(args, work, q, scale, shared, place, contain, state);
@@ -136,9 +130,11 @@ __global__ void __launch_bounds__(grouped::kThreads, 2)
   grouped::publish_rows<Format>(state, sums, stats, place);
   if (contain) {
     __syncthreads();
-    grouped::add_contained<Format>(args, work, scale, sums, stats, hurt_rows);
+    grouped::add_contained<Layout<Format>>(args, work, scale, sums, stats, hurt_rows);
   }
-  grouped::write_rows<Format>(args, work, sums, stats, place);
+  grouped::group_barrier(work);
+  grouped::write_rows<Layout<Format>>(args, work, sums, stats);
+  if (work.splits > 1) grouped::group_barrier(work);
 }
 
 /// Blocks that share a group: as many as fill a chip of about 128 multiprocessors once, where clusters exist.
@@ -153,32 +149,27 @@ std::int32_t splits_for(std::int32_t groups) {
 }
 
 template <class Format, bool kZero>
-void launch(const GroupedAttentionArgs& args, cudaStream_t stream) {
+void launch(const GroupedAttentionArgs& args, KernelPlace place) {
   const auto kernel = grouped_attention_kernel<Format, kZero>;
   constexpr int kBytes = Layout<Format>::kBytes;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
   const std::int32_t splits = splits_for(args.groups);
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(splits), 1, 1};
+  LaunchAttributes attributes(place.start, static_cast<unsigned>(splits));
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(args.groups * splits));
   config.blockDim = dim3(grouped::kThreads);
   config.dynamicSmemBytes = kBytes;
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = splits > 1 ? 1 : 0;
+  config.stream = place.stream;
+  attributes.add_to(config);
   cudaLaunchKernelEx(&config, kernel, args, splits);
 }
 
 template <class Format>
-void launch(const GroupedAttentionArgs& args, cudaStream_t stream) {
-  args.zero_unattended ? launch<Format, true>(args, stream) : launch<Format, false>(args, stream);
+void launch(const GroupedAttentionArgs& args, KernelPlace place) {
+  args.zero_unattended ? launch<Format, true>(args, place) : launch<Format, false>(args, place);
 }
 
-}  // namespace
-
-void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream) {
+void require_shape(const GroupedAttentionArgs& args) {
   assert_microblocks(args.pool);
   assert(args.bucket > 0 && args.groups == (args.bucket + kGroupRows - 1) / kGroupRows);
   assert(args.pool.dim == grouped::kDim);
@@ -189,7 +180,21 @@ void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream) {
   // A 16-bit cache is multiplied as it is, so the queries have its dtype.
   assert(args.pool.dtype == Dtype::e4m3 ? args.q_dtype == Dtype::fp16 || args.q_dtype == Dtype::bf16
                                         : args.q_dtype == args.pool.dtype);
-  const auto to = static_cast<cudaStream_t>(stream);
+}
+
+void launch_where(const GroupedAttentionArgs& args, void* stream, bool early) {
+  require_shape(args);
+  if (has_grouped_wgmma())
+    grouped_attention_wgmma_launch(args, stream, args.zero_unattended ? GroupedGuard::on : GroupedGuard::off, early);
+  else
+    grouped_attention_mma_launch(args, stream, early);
+}
+
+}  // namespace
+
+void grouped_attention_mma_launch(const GroupedAttentionArgs& args, void* stream, bool early) {
+  require_shape(args);
+  const KernelPlace to{static_cast<cudaStream_t>(stream), early ? Start::early : Start::after};
   if (args.pool.dtype == Dtype::fp16)
     launch<grouped::Wide<false>>(args, to);
   else if (args.pool.dtype == Dtype::bf16)
@@ -198,6 +203,14 @@ void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream) {
     launch<grouped::Narrow<false>>(args, to);
   else
     launch<grouped::Narrow<true>>(args, to);
+}
+
+void grouped_attention_launch(const GroupedAttentionArgs& args, void* stream) {
+  launch_where(args, stream, false);
+}
+
+void grouped_attention_launch_early(const GroupedAttentionArgs& args, void* stream) {
+  launch_where(args, stream, true);
 }
 
 }  // namespace refrain

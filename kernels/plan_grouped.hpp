@@ -26,11 +26,16 @@ inline constexpr std::int32_t kGroupedHeads =
   const std::int32_t first = kGroupedHeads * query / 16, last = (kGroupedHeads * query + kGroupedHeads - 1) / 16;
   return (1u << first) | (1u << last);
 }
-[[nodiscard]] constexpr std::uint32_t category_of_mask(std::uint32_t mask) noexcept {
-  std::uint32_t tiles = 0;
+/// Bits of a mask whose queries stand in M tile `tile`.
+[[nodiscard]] constexpr std::uint32_t mask_of_m_tile(std::int32_t tile) noexcept {
+  std::uint32_t mask = 0;
   for (std::int32_t query = 0; query < kGroupRows; ++query)
-    if (mask >> (4 * query) & 0xFu) tiles |= m_tiles_of_query(query);
-  return tiles;
+    if (m_tiles_of_query(query) >> tile & 1u) mask |= 0xFu << (4 * query);
+  return mask;
+}
+[[nodiscard]] constexpr std::uint32_t category_of_mask(std::uint32_t mask) noexcept {
+  constexpr std::uint32_t kFirst = mask_of_m_tile(0), kSecond = mask_of_m_tile(1), kThird = mask_of_m_tile(2);
+  return ((mask & kFirst) != 0 ? 1u : 0u) | ((mask & kSecond) != 0 ? 2u : 0u) | ((mask & kThird) != 0 ? 4u : 0u);
 }
 
 struct PlanGroupedArgs {

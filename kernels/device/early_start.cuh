@@ -42,20 +42,44 @@ struct KernelPlace {
          cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
 }
 
+/// What a launch says beside its shape. It stays where it is while a configuration points to it.
+class LaunchAttributes {
+ public:
+  /// `cluster`: blocks that share one; 1 is none.
+  explicit LaunchAttributes(Start start, unsigned cluster = 1) {
+    if (start == Start::early && device_starts_early()) {
+      all_[count_].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      all_[count_++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (cluster > 1) {
+      all_[count_].id = cudaLaunchAttributeClusterDimension;
+      all_[count_++].val.clusterDim = {cluster, 1, 1};
+    }
+  }
+  LaunchAttributes(const LaunchAttributes&) = delete;
+  LaunchAttributes& operator=(const LaunchAttributes&) = delete;
+
+  void add_to(cudaLaunchConfig_t& config) {
+    config.attrs = all_;
+    config.numAttrs = count_;
+  }
+
+ private:
+  cudaLaunchAttribute all_[2] = {};
+  unsigned count_ = 0;
+};
+
 /// What went wrong stands in the last error, as with <<<>>>.
 template <class... Params, class... Args>
 void launch_kernel(void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t shared_bytes, KernelPlace place,
                    Args&&... args) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  LaunchAttributes attributes(place.start);
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = place.stream;
-  config.attrs = &early;
-  config.numAttrs = place.start == Start::early && device_starts_early() ? 1 : 0;
+  attributes.add_to(config);
   static_cast<void>(cudaLaunchKernelEx(&config, kernel, std::forward<Args>(args)...));
 }
 

@@ -14,7 +14,8 @@
 namespace refrain::grouped {
 
 /// NaN and Inf stay in a sum for good, since 0 * NaN and Inf * 0 are NaN: looking once, at the end, is enough.
-__device__ inline bool sums_hurt(const RowState& state) {
+template <int kTiles>
+__device__ bool sums_hurt(const RowState<kTiles>& state) {
   float poison = 0;
 #pragma unroll
   for (const auto& tile : state.sums)
@@ -51,36 +52,40 @@ __device__ float weight_of(const std::uint16_t* q, const std::byte* k, float sca
 }
 
 /// Adds p * v of one token's non-finite elements to the warp's rows that attend it.
-template <class Format>
+template <class L>
 __device__ void add_token(const GroupedAttentionArgs& args, const Work& work, float scale, std::int64_t plan, int token,
-                          float* sums, const RowStats* stats, const Place& place) {
+                          float* sums, const RowStats* stats) {
+  using Format = typename L::Element;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t mask = args.masks[plan + token / 4] >> token % 4;
   const std::byte* k = args.pool.data + std::int64_t{args.microblocks[plan + token / 4]} * 4 * Format::kRowBytes +
                        token % 4 * Format::kRowBytes;
   float v[8];
-  Format::decode8(k + (args.pool.plane_elements() + 8 * place.lane) * Format::kElementBytes, v);
+  Format::decode8(k + (args.pool.plane_elements() + 8 * lane) * Format::kElementBytes, v);
 #pragma unroll 1
-  for (int row = kRows / kWarps * place.warp; row < kRows / kWarps * (place.warp + 1); ++row) {
+  for (int row = kRows / L::kEndWarps * warp; row < kRows / L::kEndWarps * (warp + 1); ++row) {
     if ((mask >> 4 * (row / kGroupedHeads) & 1u) == 0) continue;
     const auto* q = static_cast<const std::uint16_t*>(args.q) + (std::int64_t{work.group} * kRows + row) * kDim;
-    const float p = weight_of<Format>(q, k, scale, stats[row].max, place.lane);
+    const float p = weight_of<Format>(q, k, scale, stats[row].max, lane);
 #pragma unroll
     for (int i = 0; i < 8; ++i)
-      if (!isfinite(v[i])) sums[sum_index<Format>(row, 8 * place.lane + i)] += p * v[i];
+      if (!isfinite(v[i])) sums[L::sum_index(row, 8 * lane + i)] += p * v[i];
   }
 }
 
-/// After the sums and stats of all rows are in shared memory. A warp keeps to its own rows and goes over the
-/// tokens in order, so the sums are the same on every replay.
-template <class Format>
+/// After the sums and stats of all rows are in shared memory, by the first L::kEndWarps warps; local tile n belongs to
+/// part n % kParts. A warp keeps to its own rows and goes over the tokens in order, so the sums are the same on every
+/// replay.
+template <class L>
 __device__ __noinline__ void add_contained(const GroupedAttentionArgs& args, const Work work, float scale, float* sums,
                                            const RowStats* stats, const std::uint32_t* hurt_rows) {
-  const Place place;
   for (std::int32_t n = 0; n < work.local; ++n) {
     const std::int64_t plan =
         std::int64_t{work.group} * kGroupedWidth + (n * work.splits + work.rank) * kTileMicroblocks;
+    const int part = n % L::kParts;
     for (std::uint32_t rows = hurt_rows[n]; rows != 0; rows &= rows - 1)
-      add_token<Format>(args, work, scale, plan, __ffs(static_cast<int>(rows)) - 1, sums, stats, place);
+      add_token<L>(args, work, scale, plan, __ffs(static_cast<int>(rows)) - 1, sums + part * kRows * kDim,
+                   stats + part * kRows);
   }
 }
 

@@ -16,7 +16,8 @@
 namespace refrain::grouped {
 
 inline constexpr int kSteps = kDim / 16;
-using Sums = float[kDim / 16][4];  ///< 16 tiles of 8 columns: this warp's 128 dims
+inline constexpr int kWarpTiles = kDim / 16;  ///< of 8 columns: this warp's 128 dims
+using Sums = float[kWarpTiles][4];
 
 /// A thread's A fragments of Q for the whole group: the last kParkedSteps lie in shared memory, since with all of
 /// them in registers the compiler would pick what to spill.

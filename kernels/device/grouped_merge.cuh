@@ -17,7 +17,7 @@ __device__ inline std::uint32_t quad_or(std::uint32_t value) {
 
 /// The sums lie over the stages: every thread must be done with those.
 template <class Format>
-__device__ void publish_rows(const RowState& state, float* sums, RowStats* stats, const Place& place) {
+__device__ void publish_rows(const RowState<kWarpTiles>& state, float* sums, RowStats* stats, const Place& place) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const int at = kMRows * place.m_tile + place.g + 8 * row;
@@ -28,13 +28,13 @@ __device__ void publish_rows(const RowState& state, float* sums, RowStats* stats
       for (int e = 0; e < 2; ++e)
 #pragma unroll
         for (int i = 0; i < kDim / 16; i += 4)
-          *reinterpret_cast<float4*>(sums + sum_index<Format>(at, Format::dim_of(place, i, e))) = {
+          *reinterpret_cast<float4*>(sums + Layout<Format>::sum_index(at, Format::dim_of(place, i, e))) = {
               state.sums[i][2 * row + e], state.sums[i + 1][2 * row + e], state.sums[i + 2][2 * row + e],
               state.sums[i + 3][2 * row + e]};
     } else {
 #pragma unroll
       for (int i = 0; i < kDim / 16; ++i)
-        *reinterpret_cast<float2*>(sums + sum_index<Format>(at, Format::dim_of(place, i, 0))) = {
+        *reinterpret_cast<float2*>(sums + Layout<Format>::sum_index(at, Format::dim_of(place, i, 0))) = {
             state.sums[i][2 * row], state.sums[i][2 * row + 1]};
     }
   }
@@ -69,25 +69,30 @@ __device__ void store8(void* out, std::int64_t first, const float (&v)[8]) {
 
 /// One row by one warp, 8 dims a lane. A row that attended nothing has the factor 0: with the protection off,
 /// a NaN that leaked into it stays to be seen.
-template <class Format>
+template <class L>
 __device__ void write_row(const GroupedAttentionArgs& args, const Work& work, int row, float* sums, RowStats* stats,
                           int lane) {
   const std::int64_t at = std::int64_t{work.group} * kRows + row;
   if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
+  const int parts = work.splits * L::kParts;
+  const auto stats_of = [&](int part) {
+    return of_block(stats, work, part / L::kParts)[part % L::kParts * kRows + row];
+  };
   float max = kNegativeInf;
-  for (int rank = 0; rank < work.splits; ++rank) max = fmaxf(max, of_block(stats, work, rank)[row].max);
+  for (int part = 0; part < parts; ++part) max = fmaxf(max, stats_of(part).max);
   const float base = max == kNegativeInf ? 0.0f : max;
   float sum = 0, out[8] = {};
   bool attending = false;
-  for (int rank = 0; rank < work.splits; ++rank) {
-    const RowStats part = of_block(stats, work, rank)[row];
-    const float* from = of_block(sums, work, rank);
-    const float weight = exp2_approximate(part.max - base);
-    attending = attending || part.attending != 0;
-    sum += weight * part.sum;
+#pragma unroll 2
+  for (int part = 0; part < parts; ++part) {
+    const RowStats own = stats_of(part);
+    const float* from = of_block(sums, work, part / L::kParts) + part % L::kParts * (kRows * kDim);
+    const float weight = exp2_approximate(own.max - base);
+    attending = attending || own.attending != 0;
+    sum += weight * own.sum;
 #pragma unroll
     for (int i = 0; i < 8; i += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + sum_index<Format>(row, 8 * lane + i));
+      const float4 four = *reinterpret_cast<const float4*>(from + L::sum_index(row, 8 * lane + i));
       out[i] += weight * four.x, out[i + 1] += weight * four.y, out[i + 2] += weight * four.z,
           out[i + 3] += weight * four.w;
     }
@@ -96,31 +101,32 @@ __device__ void write_row(const GroupedAttentionArgs& args, const Work& work, in
   // + 0 turns -0 into +0, so that the sign of an unattended V element can't show in a zero.
 #pragma unroll
   for (float& value : out) value = value * factor + 0.0f;
-  store8<Format::kIsBf16>(args.out, at * kDim + 8 * lane, out);
+  store8<L::Element::kIsBf16>(args.out, at * kDim + 8 * lane, out);
   if (lane == 0) args.lse[at] = attending ? (max + log2f(sum)) * 0.693147180559945309f : kNegativeInf;
 }
 
-/// This block's share of a group without tokens.
-template <class Format>
-__device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& work, const Place& place) {
+/// This block's share of a group without tokens, by its first L::kEndWarps warps.
+template <class L>
+__device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& work) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int share = kRows / work.splits;
-  for (int row = work.rank * share + place.warp; row < (work.rank + 1) * share; row += kWarps) {
+  if (warp >= L::kEndWarps) return;
+  for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kEndWarps) {
     const std::int64_t at = std::int64_t{work.group} * kRows + row;
     if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
-    store8<Format::kIsBf16>(args.out, at * kDim + 8 * place.lane, {});
-    if (place.lane == 0) args.lse[at] = kNegativeInf;
+    store8<L::Element::kIsBf16>(args.out, at * kDim + 8 * lane, {});
+    if (lane == 0) args.lse[at] = kNegativeInf;
   }
 }
 
-/// After publish_rows of every block of the group.
-template <class Format>
-__device__ void write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats,
-                           const Place& place) {
-  group_barrier(work);
+/// This block's share of the rows, by its first L::kEndWarps warps, after a group_barrier behind the sums of every
+/// block. Another has to follow: a block's shared memory lives until the others have read it.
+template <class L>
+__device__ void write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int share = kRows / work.splits;
-  for (int row = work.rank * share + place.warp; row < (work.rank + 1) * share; row += kWarps)
-    write_row<Format>(args, work, row, sums, stats, place.lane);
-  if (work.splits > 1) group_barrier(work);  // a block's shared memory lives until the others have read it
+  for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kEndWarps)
+    write_row<L>(args, work, row, sums, stats, lane);
 }
 
 }  // namespace refrain::grouped

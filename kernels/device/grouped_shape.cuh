@@ -31,8 +31,12 @@ struct RowStats {
   std::uint32_t attending;
 };
 
+/// Of the kernel of warp-wide instructions. What the end of it, and of the kernel of warpgroups, has to know about a
+/// block: kParts sets of sums and stats, [part, row, ...], and how the sums lie.
 template <class Format>
 struct Layout {
+  using Element = Format;
+  static constexpr int kParts = 1, kEndWarps = kWarps;
   static constexpr int kPlaneBytes = kTokens * Format::kRowBytes;
   static constexpr int kStageBytes = 2 * kPlaneBytes;  ///< K, V
   static constexpr int kExchange = Format::kStages * kStageBytes;
@@ -43,6 +47,13 @@ struct Layout {
   static constexpr int kBytes = kParked + 16 * kThreads * Format::kParkedSteps;
   static_assert(kParked % 16 == 0 && 2 * (kBytes + 1024) <= 228 * 1024);  // two blocks a multiprocessor
   static_assert(kExchange >= kSumsBytes);  // the sums lie over the stages once those are done with
+
+  /// Float index of (row, dim) among the sums in shared memory; 16-byte chunks permuted against bank conflicts.
+  __device__ static int sum_index(int row, int dim) {
+    const int chunk = dim / 4;
+    const int moved = Format::kElementBytes == 1 ? (chunk >> 3 & 3) << 1 | (row & 1) : (row & 3) << 1;
+    return kDim * row + 4 * (chunk ^ moved) + dim % 4;
+  }
 };
 
 /// Which tiles of which group this block works on: local tile n is the group's tile n * splits + rank.
@@ -52,29 +63,32 @@ struct Work {
   std::int32_t local = 0;  ///< of this block
 };
 
-/// Where a thread stands in its warp pair.
+/// Which tiles of which group this block works on, from its place in a grid of splits blocks a group.
+__device__ inline Work find_work(const GroupedAttentionArgs& args, std::int32_t splits) {
+  Work work;
+  work.splits = splits;
+  work.group = static_cast<std::int32_t>(blockIdx.x) / splits;
+  work.rank = static_cast<std::int32_t>(blockIdx.x) % splits;
+  work.tiles = max(0, min(args.tokens[work.group] / kTokens, kMaxTiles));
+  work.local = (work.tiles - work.rank + splits - 1) / splits;
+  return work;
+}
+
+/// Where a thread stands: its warp has M tile `m_tile`, and of a pair of such warps the half `half`.
 struct Place {
   int warp, lane, g, t;
   int m_tile, half;
-  int low_query, high_query;  ///< of rows g and g + 8 of the M tile
+  int low_query, high_query;  ///< of rows g and g + 8 of the M tile; the last for rows that are nobody's
 
-  __device__ Place()
+  __device__ Place(int m_tile_of_warp, int half_of_warp)
       : warp(static_cast<int>(threadIdx.x) / 32),
         lane(static_cast<int>(threadIdx.x) % 32),
         g(lane / 4),
         t(lane % 4),
-        m_tile(warp / 2),
-        half(warp % 2),
-        low_query((kMRows * m_tile + g) / kGroupedHeads),
-        high_query((kMRows * m_tile + g + 8) / kGroupedHeads) {}
+        m_tile(m_tile_of_warp),
+        half(half_of_warp),
+        low_query(min((kMRows * m_tile + g) / kGroupedHeads, kGroupRows - 1)),
+        high_query(min((kMRows * m_tile + g + 8) / kGroupedHeads, kGroupRows - 1)) {}
 };
-
-/// Float index of (row, dim) among the sums in shared memory; 16-byte chunks permuted against bank conflicts.
-template <class Format>
-__device__ int sum_index(int row, int dim) {
-  const int chunk = dim / 4;
-  const int moved = Format::kElementBytes == 1 ? (chunk >> 3 & 3) << 1 | (row & 1) : (row & 3) << 1;
-  return kDim * row + 4 * (chunk ^ moved) + dim % 4;
-}
 
 }  // namespace refrain::grouped

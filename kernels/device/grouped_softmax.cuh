@@ -15,9 +15,10 @@ namespace refrain::grouped {
 
 inline constexpr float kNegativeInf = -__builtin_huge_valf();
 
-/// Of rows g (index 0) and g + 8 (index 1). Scores are times log2(e).
+/// Of rows g (index 0) and g + 8 (index 1), over kTiles column tiles of the sums. Scores are times log2(e).
+template <int kTiles>
 struct RowState {
-  Sums sums = {};
+  float sums[kTiles][4] = {};
   float sum[4] = {};  ///< an accumulator tile whose columns are all the row's sum of p
   float max[2] = {kNegativeInf, kNegativeInf};
   std::uint32_t attending = 0;  ///< bits 0..7: row g attended such a token; bits 8..15: row g + 8
@@ -78,7 +79,8 @@ __device__ inline float quad_max(float value) {
   return fmaxf(value, __shfl_xor_sync(~0u, value, 2));
 }
 
-__device__ inline void rescale(RowState& state, const float (&factor)[2]) {
+template <int kTiles>
+__device__ void rescale(RowState<kTiles>& state, const float (&factor)[2]) {
   if (!__any_sync(~0u, factor[0] != 1.0f || factor[1] != 1.0f)) return;
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
@@ -89,8 +91,9 @@ __device__ inline void rescale(RowState& state, const float (&factor)[2]) {
 }
 
 /// Scores to P (rounded, 0 where not attended) as A fragments; max and sums follow.
-template <bool kBf16>
-__device__ void softmax_tile(float (&s)[4][4], std::uint32_t attended, RowState& state, std::uint32_t (&p)[2][4]) {
+template <bool kBf16, int kTiles>
+__device__ void softmax_tile(float (&s)[4][4], std::uint32_t attended, RowState<kTiles>& state,
+                             std::uint32_t (&p)[2][4]) {
   float base[2], factor[2];
   state.attending |= attended;
 #pragma unroll

@@ -96,6 +96,17 @@ TEST_CASE("plan_grouped and pad_fix on the device: random selections give the tw
   }
 }
 
+TEST_CASE("plan_grouped on the device: blocks that stand close together in a long context give the twin's plan") {
+  Rng rng(fresh_seed());
+  // Keys of 14 and 15 bits of token block: a bucket of the kernel's order holds 256 or 512 of them, here all taken.
+  for (const std::int32_t length : {40'000, 131'072}) {
+    CAPTURE(length);
+    Scene scene(small({length}, {16}), rng);
+    scene.select_first();
+    require_grouped_plan(scene);
+  }
+}
+
 TEST_CASE("plan_grouped and pad_fix on the device: damaged selections and tables give the twin's plan") {
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
@@ -112,7 +123,7 @@ TEST_CASE("plan_grouped on the device: a union past the table's room gives the t
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
-  // Some 4,400 microblocks fit the sort but not the width, 5,600 the table but not the sort, 10,800 neither.
+  // Some 4,400 and 5,600 microblocks fit the table but neither the order nor the width, 10,800 nothing.
   for (const std::int32_t length : {2200, 2800, 9000}) {
     CAPTURE(length);
     Scene scene(eight_requests(length), rng);

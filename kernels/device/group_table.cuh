@@ -1,0 +1,151 @@
+// The hash table that unites a group's selections, in shared memory, and the order of
+// what is in it: by key (category, owner), which is unique. Keys that share their
+// leading bits are counted and laid together, and within such a bucket each is compared
+// with each, so that what comes out does not depend on who came first.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device/group_plan.cuh"
+
+namespace refrain::device {
+
+inline constexpr std::int32_t kPlanThreads = 512, kPlanWarps = kPlanThreads / 32;
+inline constexpr std::int32_t kTableSlots = 8192, kSlotsPerThread = kTableSlots / kPlanThreads;
+inline constexpr std::int32_t kOrdered = kGroupedWidth;
+inline constexpr int kMaxTokenBits = 26;  ///< 3 of category, 3 of query and these make a 32-bit key
+/// Leading bits of a key that are counted. A bucket of a context of 8,192 tokens has 32 keys, of 131,072 tokens 512,
+/// which one query's selection fills at most.
+inline constexpr int kBucketBits = 12, kBuckets = 1 << kBucketBits, kBucketsPerThread = kBuckets / kPlanThreads;
+static_assert(kOrdered >= kGroupRows * (kSelectedBlocks + 1) && kPlanThreads == kSelectedBlocks);
+static_assert(kBucketsPerThread == 8 && kOrdered <= UINT16_MAX);
+/// Of a slot without an entry, as the table is cleared. A key of all ones would be query 7 in the category of all M
+/// tiles, which the least query of a mask can't be.
+inline constexpr std::uint32_t kNoKey = UINT32_MAX;
+
+struct GroupTable {
+  std::int32_t ids[kTableSlots];
+  std::uint32_t masks[kTableSlots];
+  std::uint32_t owners[kTableSlots];            ///< of the union; then the keys
+  alignas(16) std::uint16_t buckets[kBuckets];  ///< entries of each, then of all before it
+  std::uint16_t slots[kOrdered];                ///< by bucket; within one as they came
+};
+
+__device__ inline void clear(GroupTable& table) {
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  for (std::int32_t i = 4 * thread; i < kTableSlots; i += 4 * kPlanThreads) {
+    *reinterpret_cast<int4*>(table.ids + i) = {-1, -1, -1, -1};
+    *reinterpret_cast<uint4*>(table.masks + i) = {0, 0, 0, 0};
+    *reinterpret_cast<uint4*>(table.owners + i) = {kNoKey, kNoKey, kNoKey, kNoKey};
+  }
+  *reinterpret_cast<uint4*>(table.buckets + kBucketsPerThread * thread) = {0, 0, 0, 0};
+}
+
+/// The table's entries in order, by all threads; the table is complete.
+class GroupOrder {
+ public:
+  __device__ GroupOrder(GroupTable& table, int token_bits)
+      : table_(table), category_shift_(token_bits + 3), bucket_shift_(max(0, token_bits + 6 - kBucketBits)) {
+#pragma unroll
+    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
+      const std::int32_t slot = slot_of(i);
+      if (table.ids[slot] < 0) continue;  // its owner is no key as it is
+      const std::uint32_t owner = table.owners[slot], token_block = owner & ((1u << 29) - 1u);
+      table.owners[slot] = (category_of_mask(table.masks[slot]) << 3 | owner >> 29) << token_bits | token_block;
+    }
+  }
+
+  /// How many there are, in every thread, and the columns of the categories; above kOrdered there is no order.
+  __device__ std::int32_t count(GroupPlan& plan) {
+    auto* pairs = reinterpret_cast<std::uint32_t*>(table_.buckets);
+#pragma unroll
+    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
+      const std::uint32_t key = table_.owners[slot_of(i)];
+      if (key == kNoKey) continue;
+      // No half ever carries into the other one: it counts no more than there are slots.
+      const std::uint32_t bucket = key >> bucket_shift_, half = 16 * (bucket & 1u);
+      came_[i] = static_cast<std::uint16_t>(atomicAdd(pairs + bucket / 2, 1u << half) >> half);
+    }
+    __syncthreads();
+    const std::int32_t all = scan();
+    if (threadIdx.x == 0) {
+      for (std::int32_t c = 0; c < kCategories; ++c) plan.count[c] = before(c + 1, all) - before(c, all);
+      plan.lay_out();
+    }
+    if (all > kOrdered) return all;
+#pragma unroll
+    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
+      const std::uint32_t key = table_.owners[slot_of(i)];
+      if (key != kNoKey)
+        table_.slots[table_.buckets[key >> bucket_shift_] + came_[i]] = static_cast<std::uint16_t>(slot_of(i));
+    }
+    __syncthreads();
+    return all;
+  }
+
+  __device__ void put(const GroupPlan& plan, const GroupOut& out, std::int32_t all) const {
+#pragma unroll 2
+    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
+      const std::uint32_t key = table_.owners[slot_of(i)];
+      if (key == kNoKey) continue;
+      const std::uint32_t bucket = key >> bucket_shift_, category = key >> category_shift_;
+      const std::int32_t begin = table_.buckets[bucket], end = bucket + 1 < kBuckets ? table_.buckets[bucket + 1] : all;
+      std::int32_t rank = begin;
+      for (std::int32_t at = begin; at < end; ++at) rank += table_.owners[table_.slots[at]] < key ? 1 : 0;
+      const std::int32_t column = plan.column_before[category] + rank - plan.entries_before[category];
+      out.put(column, table_.ids[slot_of(i)], table_.masks[slot_of(i)]);
+    }
+  }
+
+ private:
+  [[nodiscard]] __device__ static std::int32_t slot_of(std::int32_t i) {
+    return i * kPlanThreads + static_cast<std::int32_t>(threadIdx.x);
+  }
+
+  /// Entries of the categories before `category`: keys begin with it, so it begins with a bucket.
+  [[nodiscard]] __device__ std::int32_t before(std::int32_t category, std::int32_t all) const {
+    const std::int32_t bucket = category << (category_shift_ - bucket_shift_);
+    return category < kCategories && bucket < kBuckets ? table_.buckets[bucket] : all;
+  }
+
+  /// Counts to how many come before, in place; returns how many there are.
+  __device__ std::int32_t scan() {
+    __shared__ std::int32_t of_warps[kPlanWarps];
+    const auto thread = static_cast<std::int32_t>(threadIdx.x), lane = thread % 32;
+    auto* own = reinterpret_cast<uint4*>(table_.buckets) + thread;
+    const uint4 four = *own;
+    std::uint32_t words[4] = {four.x, four.y, four.z, four.w};
+    std::int32_t mine = 0;
+#pragma unroll
+    for (const std::uint32_t word : words) mine += static_cast<std::int32_t>((word & 0xFFFFu) + (word >> 16));
+    std::int32_t upto = mine;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const std::int32_t other = __shfl_up_sync(~0u, upto, step);
+      if (lane >= step) upto += other;
+    }
+    if (lane == 31) of_warps[thread / 32] = upto;
+    __syncthreads();
+    std::int32_t running = upto - mine, all = 0;
+#pragma unroll
+    for (std::int32_t warp = 0; warp < kPlanWarps; ++warp) {
+      running += warp < thread / 32 ? of_warps[warp] : 0;
+      all += of_warps[warp];
+    }
+#pragma unroll
+    for (std::uint32_t& word : words) {
+      const auto low = static_cast<std::uint32_t>(running), high = low + (word & 0xFFFFu);
+      running = static_cast<std::int32_t>(high + (word >> 16));
+      word = low | high << 16;
+    }
+    *own = {words[0], words[1], words[2], words[3]};
+    __syncthreads();
+    return all;
+  }
+
+  GroupTable& table_;
+  int category_shift_, bucket_shift_;
+  std::uint16_t came_[kSlotsPerThread];  ///< entries of the bucket that were counted before
+};
+
+}  // namespace refrain::device

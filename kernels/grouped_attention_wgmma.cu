@@ -1,0 +1,218 @@
+// One block a multiprocessor works on a group, or a cluster of up to sixteen shares one
+// when groups are too few to fill the chip. Nothing in the loop waits for the whole
+// block: stages go from the warpgroup that brings them to the two that attend and back.
+// The protection against non-finite V costs the loop nothing: such an element shows in
+// the sums, and then the block goes over its tiles again with such elements taken out.
+// What limits: with many groups the gathers from the L2 (16 bits) or shared memory (E4M3:
+// codes in and out, 16 bits in, and the tensor cores' reads); with few, the length of a
+// block's chain of tiles.
+#include <cassert>
+#include <cstdint>
+
+#include "kernels/device/early_start.cuh"
+#include "kernels/device/grouped_attend.cuh"
+#include "kernels/device/grouped_bring.cuh"
+#include "kernels/device/grouped_contain.cuh"
+#include "kernels/grouped_attention_kernels.hpp"
+
+namespace refrain {
+namespace {
+
+using grouped::Place;
+using grouped::WgmmaLayout;
+using grouped::Work;
+
+/// The group's 48 rows to shared memory, by all threads.
+template <class L>
+__device__ void load_queries(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
+  constexpr int kChunks = grouped::kDim * 2 / 16;
+  const std::uint32_t to = device::shared_address(shared + L::kQueries);
+  // Only groups of eight real rows have tiles; the clamp keeps a wrong plan inside the buffer.
+  const std::int64_t last = std::int64_t{args.bucket} * kGroupedHeads - 1;
+  for (int i = static_cast<int>(threadIdx.x); i < grouped::kRows * kChunks; i += grouped::kWgmmaThreads) {
+    const int row = i / kChunks, chunk = i % kChunks;
+    const std::int64_t from = min(std::int64_t{work.group} * grouped::kRows + row, last) * kChunks + chunk;
+    grouped::store_shared16(to + device::panel_chunk(grouped::kRows, row, chunk),
+                            static_cast<const uint4*>(args.q)[from]);
+  }
+}
+
+/// Barriers, queries and what has to be zero; then the block may part.
+template <class L>
+__device__ void set_up(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                       const grouped::Stages<L>& stages) {
+  auto* hurt_rows = reinterpret_cast<std::uint32_t*>(shared + L::kHurt);
+  for (int n = static_cast<int>(threadIdx.x); n < grouped::kMaxTiles; n += grouped::kWgmmaThreads) hurt_rows[n] = 0;
+  if (threadIdx.x == 0) {
+    stages.init();
+    *reinterpret_cast<std::uint32_t*>(shared + L::kAgain) = 0;
+  }
+  load_queries<L>(args, work, shared);
+  device::publish_to_tensor_cores();
+  __syncthreads();
+}
+
+/// After a sweep, by all threads: whether it has to be done again.
+template <class L>
+[[nodiscard]] __device__ bool is_hurt(std::byte* shared, bool seen) {
+  auto* again = reinterpret_cast<volatile std::uint32_t*>(shared + L::kAgain);
+  if (seen) *again = 1;
+  grouped::block_meets();
+  return *again != 0;
+}
+
+/// The blocks of the group, or only the threads that attended when the block is alone.
+__device__ void parts_meet(const Work& work) {
+  if (work.splits > 1) return grouped::group_barrier(work);
+  grouped::named_barrier(2, grouped::kAttenders * grouped::kGroupThreads);
+}
+
+template <class L, GroupedGuard kGuard>
+__device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
+  grouped::Bringer<L> bringer(args, work, shared);
+  bringer.template sweep<kGuard == GroupedGuard::on>(0, false);
+  if (is_hurt<L>(shared, false)) {
+    bringer.template sweep<kGuard == GroupedGuard::on>(work.local, true);
+    grouped::block_meets();
+  }
+  for (int i = 0; i < 2 && work.splits > 1; ++i) grouped::group_barrier(work);  // those of attend_all
+}
+
+template <class L, GroupedGuard kGuard>
+__device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                           const grouped::Stages<L>& stages, int attender) {
+  const Place place(static_cast<int>(threadIdx.x) / 32 % grouped::kGroupWarps, 0);
+  const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
+  grouped::WarpgroupState state;
+  grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, place, state);
+  const bool contain =
+      is_hurt<L>(shared, kGuard == GroupedGuard::on && grouped::has_rows(place) && grouped::sums_hurt(state));
+  if (contain) {
+    state = {};
+    grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, place, state);
+    grouped::block_meets();
+  }
+  auto* sums = reinterpret_cast<float*>(shared + L::kRing);
+  auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
+  grouped::publish_part<L>(state, sums + attender * grouped::kRows * grouped::kDim, stats + attender * grouped::kRows,
+                           place);
+  if (contain) {
+    grouped::named_barrier(2, grouped::kAttenders * grouped::kGroupThreads);
+    grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
+  }
+  parts_meet(work);
+  grouped::write_rows<L>(args, work, sums, stats);
+  if (work.splits > 1) grouped::group_barrier(work);
+}
+
+template <class Format, GroupedGuard kGuard>
+__global__ void __launch_bounds__(grouped::kWgmmaThreads, 1)
+    grouped_attention_wgmma_kernel(const __grid_constant__ GroupedAttentionArgs args, const std::int32_t splits) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  device::wait_for_previous();
+  using L = WgmmaLayout<Format>;
+  extern __shared__ __align__(1024) std::byte shared[];
+  const Work work = grouped::find_work(args, splits);
+  if (work.tiles == 0) return grouped::write_empty_rows<L>(args, work);
+  const grouped::Stages<L> stages(shared);
+  set_up<L>(args, work, shared, stages);
+  // Said to be the same in all lanes, so that neither branch is one of single threads.
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
+  if (warpgroup == grouped::kAttenders) {
+    device::give_registers<grouped::kBringRegisters>();
+    bring_all<L, kGuard>(args, work, shared);
+  } else {
+    device::take_registers<grouped::kAttendRegisters>();
+    attend_all<L, kGuard>(args, work, shared, stages, warpgroup);
+  }
+#endif
+}
+
+/// A launch of splits blocks a group.
+class Launch {
+ public:
+  Launch(std::int32_t groups, std::int32_t splits, int shared_bytes, KernelPlace place)
+      : attributes_(place.start, static_cast<unsigned>(splits)) {
+    config_.gridDim = dim3(static_cast<unsigned>(groups * splits));
+    config_.blockDim = dim3(grouped::kWgmmaThreads);
+    config_.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    config_.stream = place.stream;
+    attributes_.add_to(config_);
+  }
+  [[nodiscard]] const cudaLaunchConfig_t* config() const { return &config_; }
+
+ private:
+  LaunchAttributes attributes_;
+  cudaLaunchConfig_t config_ = {};
+};
+
+/// Blocks that share a group: what makes rounds of the chip, each as long as a block's tiles and a start and an end of
+/// it, take the least. From the number of groups alone, so a graph that has it in its key has this in it too.
+template <class K>
+std::int32_t splits_for(K kernel, std::int32_t groups, int shared_bytes) {
+  constexpr int kFull = 240;  ///< tiles of a group whose eight rows select 2,048 of 8,192 tokens each
+  constexpr int kEnds = 16;   ///< start and end of a block, in tiles
+  std::int32_t best = 1;
+  int least = INT32_MAX;
+  for (std::int32_t splits = 1; splits <= 16; splits *= 2) {
+    const Launch launch(groups, splits, shared_bytes, {});
+    int clusters = 0;
+    if (cudaOccupancyMaxActiveClusters(&clusters, kernel, launch.config()) != cudaSuccess || clusters == 0) {
+      static_cast<void>(cudaGetLastError());  // a cluster that this device does not have is no error
+      continue;
+    }
+    const int rounds = (groups + clusters - 1) / clusters;
+    const int cost = rounds * (kFull / splits + kEnds);
+    if (cost >= least) continue;
+    least = cost;
+    best = splits;
+  }
+  return best;
+}
+
+template <class Format, GroupedGuard kGuard>
+void launch(const GroupedAttentionArgs& args, KernelPlace place) {
+  const auto kernel = grouped_attention_wgmma_kernel<Format, kGuard>;
+  constexpr int kBytes = WgmmaLayout<Format>::kBytes;
+  // Not stream operations, so they may be called during capture. An error shows up as the launch's.
+  static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  const std::int32_t splits = splits_for(kernel, args.groups, kBytes);
+  const Launch how(args.groups, splits, kBytes, place);
+  static_cast<void>(cudaLaunchKernelEx(how.config(), kernel, args, splits));
+}
+
+template <class Format>
+void launch(const GroupedAttentionArgs& args, KernelPlace place, GroupedGuard guard) {
+  switch (guard) {
+    case GroupedGuard::on: return launch<Format, GroupedGuard::on>(args, place);
+    case GroupedGuard::off: return launch<Format, GroupedGuard::off>(args, place);
+    case GroupedGuard::bare: return launch<Format, GroupedGuard::bare>(args, place);
+  }
+}
+
+}  // namespace
+
+bool has_grouped_wgmma() {
+#ifdef REFRAIN_SM90A
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
+#else
+  return false;
+#endif
+}
+
+void grouped_attention_wgmma_launch(const GroupedAttentionArgs& args, void* stream, GroupedGuard guard, bool early) {
+  const KernelPlace to{static_cast<cudaStream_t>(stream), early ? Start::early : Start::after};
+  if (args.pool.dtype == Dtype::fp16)
+    launch<grouped::Wide<false>>(args, to, guard);
+  else if (args.pool.dtype == Dtype::bf16)
+    launch<grouped::Wide<true>>(args, to, guard);
+  else if (args.q_dtype == Dtype::fp16)
+    launch<grouped::Narrow<false>>(args, to, guard);
+  else
+    launch<grouped::Narrow<true>>(args, to, guard);
+}
+
+}  // namespace refrain

@@ -61,12 +61,6 @@ template <class L>
   return *again != 0;
 }
 
-/// The blocks of the group, or only the threads that attended when the block is alone.
-__device__ void parts_meet(const Work& work) {
-  if (work.splits > 1) return grouped::group_barrier(work);
-  grouped::named_barrier(2, grouped::kAttenders * grouped::kGroupThreads);
-}
-
 template <class L, GroupedGuard kGuard>
 __device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
   grouped::Bringer<L> bringer(args, work, shared);
@@ -100,7 +94,7 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
     grouped::named_barrier(2, grouped::kAttenders * grouped::kGroupThreads);
     grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
   }
-  parts_meet(work);
+  grouped::parts_meet(work);
   grouped::write_rows<L>(args, work, sums, stats);
   if (work.splits > 1) grouped::group_barrier(work);
 }

@@ -97,6 +97,12 @@ __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& sta
   }
 }
 
+/// The blocks of the group, or only the threads that attended when the block is alone.
+__device__ inline void parts_meet(const Work& work) {
+  if (work.splits > 1) return group_barrier(work);
+  named_barrier(2, kAttenders * kGroupThreads);
+}
+
 /// Sums and stats of the warp's rows to the warpgroup's part in shared memory.
 template <class L>
 __device__ void publish_part(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {

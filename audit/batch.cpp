@@ -1,5 +1,7 @@
 #include "audit/batch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -26,10 +28,10 @@ bool keeps(Keep keep, const Report& report) {
   return keep == Keep::all || (keep == Keep::with_findings && !report.findings().empty());
 }
 
-Judged judge(const BatchInput& input, const BatchOptions& options) {
+Judged judge(const BatchInput& input, const BatchOptions& options, const ReadProgress& progress) {
   Judged judged;
   std::vector<Recording> recordings;
-  recordings.push_back(load_recording(input.file));
+  recordings.push_back(load_recording(input.file, progress));
   if (!input.name.empty()) recordings.back().name = input.name;
   if (options.coverage) judged.coverage = apply_contracts(recordings, options.contracts);
   Subject subject{std::move(recordings)};
@@ -49,7 +51,7 @@ class Queue {
     for (std::size_t i = next_++; i < inputs_.size() && !failed_; i = next_++) {
       announce(i);
       try {
-        judged_[i] = judge(inputs_[i], options_);
+        judged_[i] = judge(inputs_[i], options_, progress_of(i));
       } catch (...) {
         judged_[i].error = std::current_exception();
         failed_ = true;
@@ -64,6 +66,14 @@ class Queue {
     if (!options_.progress) return;
     const std::lock_guard lock(progress_);
     options_.progress(begun_++, inputs_.size(), inputs_[input].file);
+  }
+
+  ReadProgress progress_of(std::size_t input) {
+    if (!options_.progress) return {};
+    return by_percent([this, input](unsigned percent) {
+      const std::lock_guard lock(progress_);
+      options_.progress(begun_ - 1, inputs_.size(), fmt::format("{}, {} %", inputs_[input].file, percent));
+    });
   }
 
   std::span<const BatchInput> inputs_;

@@ -30,7 +30,8 @@ struct BatchOptions {
   bool coverage = false;  ///< apply contracts and say for every node where its contract comes from
   std::span<const ContractFile> contracts;
   Keep keep = Keep::none;
-  /// Called before each input, by one thread at a time; may be empty.
+  /// Called before each input, and again at each percent of one that takes long to read, which then stands behind its
+  /// name; by one thread at a time. May be empty.
   std::function<void(std::size_t done, std::size_t total, const std::string& name)> progress;
 };
 

@@ -1,5 +1,7 @@
 // refrain review: a trace in, its steps with what each cost and the audit's findings
 // out; two traces, and what changed between them.
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -31,12 +33,13 @@ std::vector<Review> read_all(const ReviewFlags& flags) {
   const Progress progress = line.progress();
   std::vector<Review> reviews;
   for (const std::string& file : files) {
-    const auto tell = [&](std::size_t part, const char* doing) {
-      if (progress) progress(2 * reviews.size() + part, 2 * files.size(), doing + file);
+    const auto tell = [&](std::size_t part, const std::string& doing) {
+      if (progress) progress(2 * reviews.size() + part, 2 * files.size(), doing);
     };
-    tell(0, "reading ");
-    Recording recording = load_recording(file);
-    tell(1, "reviewing ");
+    tell(0, "reading " + file);
+    const auto percent = [&](unsigned done) { tell(0, fmt::format("reading {}, {} %", file, done)); };
+    Recording recording = load_recording(file, progress ? by_percent(percent) : ReadProgress());
+    tell(1, "reviewing " + file);
     reviews.push_back(review(std::move(recording), flags.choice));
   }
   return reviews;

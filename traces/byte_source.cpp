@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <utility>
 
 #include "graphs/error.hpp"
 
@@ -26,12 +27,15 @@ struct ByteSource::Unpacker {
   Unpacker& operator=(const Unpacker&) = delete;
 };
 
-ByteSource::ByteSource(const std::string& path) : path_(path), packed_(std::size_t{32} << 10) {
+ByteSource::ByteSource(const std::string& path, ReadProgress progress)
+    : path_(path), packed_(std::size_t{32} << 10), progress_(std::move(progress)) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw Error(ErrorKind::input, "reading", "is a directory; name a file", path);
   file_.open(path, std::ios::binary);
   if (!file_) throw Error(ErrorKind::input, "reading", fmt::format("{}; check the path", std::strerror(errno)), path);
+  if (progress_ && std::filesystem::is_regular_file(path, ignored)) size_ = std::filesystem::file_size(path, ignored);
+  if (ignored || size_ == 0) progress_ = {};
   refill();
   if (is_gzip({packed_.data(), filled_})) unpacker_ = std::make_unique<Unpacker>();
 }
@@ -43,6 +47,9 @@ void ByteSource::refill() {
   if (file_.bad()) throw Error(ErrorKind::input, "reading", "an input error in the middle of the file", path_);
   at_ = 0;
   filled_ = static_cast<std::size_t>(file_.gcount());
+  if (!progress_ || filled_ == 0) return;
+  taken_ += filled_;
+  progress_(taken_, size_);
 }
 
 std::size_t ByteSource::read(std::span<char> out) {

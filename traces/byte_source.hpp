@@ -12,12 +12,15 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/read_progress.hpp"
+
 namespace refrain {
 
 class ByteSource {
  public:
-  /// Throws Error{input} for a file that is missing, unreadable or a directory.
-  explicit ByteSource(const std::string& path);
+  /// Throws Error{input} for a file that is missing, unreadable or a directory. Of what is no regular file the size is
+  /// not known, and no progress is told.
+  explicit ByteSource(const std::string& path, ReadProgress progress = {});
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -43,6 +46,8 @@ class ByteSource {
   std::vector<char> packed_;
   std::size_t at_ = 0, filled_ = 0;  // packed_[at_, filled_) is not used yet
   std::unique_ptr<Unpacker> unpacker_;
+  ReadProgress progress_;
+  std::uint64_t size_ = 0, taken_ = 0;  // of the file; kept for the progress alone
   bool cut_ = false, corrupt_ = false;
 };
 

@@ -1,8 +1,11 @@
 #include "traces/line_source.hpp"
 
+#include <utility>
+
 namespace refrain {
 
-LineSource::LineSource(const std::string& path) : bytes_(path), chunk_(std::size_t{64} << 10) {}
+LineSource::LineSource(const std::string& path, ReadProgress progress)
+    : bytes_(path, std::move(progress)), chunk_(std::size_t{64} << 10) {}
 
 bool LineSource::refill() {
   at_ = 0;

@@ -16,7 +16,7 @@ namespace refrain {
 class LineSource {
  public:
   /// Throws Error{input} for a file that cannot be opened.
-  explicit LineSource(const std::string& path);
+  explicit LineSource(const std::string& path, ReadProgress progress = {});
 
   enum class Next { line, too_long, end };
   /// `line` is without its line end, and valid until the next call. A line longer than `limit` is skipped.

@@ -81,7 +81,7 @@ std::span<const TraceReader> trace_readers() {
   return kReaders;
 }
 
-Recording load_recording(const std::string& path) {
+Recording load_recording(const std::string& path, const ReadProgress& progress) {
   std::ifstream in = open(path);
   std::string text(kHeadBytes, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -89,7 +89,7 @@ Recording load_recording(const std::string& path) {
   Recording recording;
   if (const TraceReader* reader = reader_of(path, text); reader != nullptr) {
     TimelineBuilder builder;
-    reader->read(path, builder);
+    reader->read(path, builder, progress);
     recording = builder.take();
     cut_steps(recording.timeline);
   } else {

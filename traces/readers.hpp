@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "traces/read_progress.hpp"
 #include "traces/recording.hpp"
 #include "traces/sink.hpp"
 
@@ -16,7 +17,7 @@ struct TraceReader {
   const char* name;
   bool (*sniff)(std::string_view head);
   /// Throws Error{input} for a file that is not what it claims to be.
-  void (*read)(const std::string& path, RecordSink& sink);
+  void (*read)(const std::string& path, RecordSink& sink, const ReadProgress& progress);
 };
 
 /// Every format that holds a timeline, in the order in which they are tried.
@@ -25,6 +26,6 @@ struct TraceReader {
 /// The file as a recording named after its path, its timeline cut into steps; one without a timeline when it holds
 /// graphs alone.
 /// Throws Error{input} for a file that is missing, unreadable, empty, or in no format that a reader knows.
-[[nodiscard]] Recording load_recording(const std::string& path);
+[[nodiscard]] Recording load_recording(const std::string& path, const ReadProgress& progress = {});
 
 }  // namespace refrain

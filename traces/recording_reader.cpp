@@ -17,7 +17,8 @@ constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20;
 
 class Reading {
  public:
-  Reading(const std::string& path, RecordSink& sink) : path_(path), sink_(sink), lines_(path) {}
+  Reading(const std::string& path, RecordSink& sink, const ReadProgress& progress)
+      : path_(path), sink_(sink), lines_(path, progress) {}
 
   void run() {
     header();
@@ -125,8 +126,8 @@ class Reading {
 
 }  // namespace
 
-void read_recording(const std::string& path, RecordSink& sink) {
-  Reading(path, sink).run();
+void read_recording(const std::string& path, RecordSink& sink, const ReadProgress& progress) {
+  Reading(path, sink, progress).run();
 }
 
 bool looks_like_recording(std::string_view head) {

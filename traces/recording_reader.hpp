@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "traces/read_progress.hpp"
 #include "traces/sink.hpp"
 
 namespace refrain {
@@ -20,7 +21,7 @@ inline constexpr std::uint64_t kMaxReadProblems = 1000;
 
 /// Throws Error{input} with the file, the byte and what was expected when the file cannot be opened or its first
 /// line is no header of a recording.
-void read_recording(const std::string& path, RecordSink& sink);
+void read_recording(const std::string& path, RecordSink& sink, const ReadProgress& progress = {});
 
 /// By the first bytes: gzip, or a line that names the schema.
 [[nodiscard]] bool looks_like_recording(std::string_view head);

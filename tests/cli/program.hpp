@@ -13,6 +13,9 @@ struct Outcome {
 /// Through the shell, with `arguments` as typed.
 [[nodiscard]] Outcome refrain_program(const std::string& arguments);
 
+/// The same with its standard error on a terminal of its own; `err` is what stood there, `\r` and escapes as well.
+[[nodiscard]] Outcome refrain_on_terminal(const std::string& arguments);
+
 /// A file of this test run with `text` in it; the path.
 [[nodiscard]] std::string temporary_file(const std::string& name, const std::string& text);
 [[nodiscard]] std::string read_text(const std::string& path);

@@ -106,9 +106,12 @@ void judge(std::vector<Graph> graphs) {
   judge(std::move(recording));
 }
 
-void judge_trace(void (*read)(const std::string& path, RecordSink& sink), const std::string& path) {
+void judge_trace(void (*read)(const std::string& path, RecordSink& sink, const ReadProgress& progress),
+                 const std::string& path) {
   TimelineBuilder builder;
-  read(path, builder);
+  read(path, builder, [](std::uint64_t, std::uint64_t total) {
+    if (total == 0) std::abort();
+  });
   Recording recording = builder.take();
   cut_steps(recording.timeline);
   judge(std::move(recording));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/read_progress.hpp"
 #include "traces/recording.hpp"
 #include "traces/sink.hpp"
 
@@ -34,6 +35,7 @@ void judge(Recording recording);
 /// Likewise of graphs alone.
 void judge(std::vector<Graph> graphs);
 /// Reads with that reader, whatever the bytes look like, and judges.
-void judge_trace(void (*read)(const std::string& path, RecordSink& sink), const std::string& path);
+void judge_trace(void (*read)(const std::string& path, RecordSink& sink, const ReadProgress& progress),
+                 const std::string& path);
 
 }  // namespace refrain::fuzz

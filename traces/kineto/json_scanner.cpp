@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "graphs/error.hpp"
 
@@ -38,7 +39,8 @@ bool begins_number(char c) {
 
 }  // namespace
 
-JsonScanner::JsonScanner(const std::string& path) : path_(path), bytes_(path), chunk_(kChunk) {
+JsonScanner::JsonScanner(const std::string& path, ReadProgress progress)
+    : path_(path), bytes_(path, std::move(progress)), chunk_(kChunk) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (refill() && std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(kByteOrderMark))
     at_ += kByteOrderMark.size();

@@ -19,7 +19,7 @@ enum class Token : std::uint8_t { begin_object, end_object, begin_array, end_arr
 class JsonScanner {
  public:
   /// Throws Error{input} for a file that cannot be opened.
-  explicit JsonScanner(const std::string& path);
+  explicit JsonScanner(const std::string& path, ReadProgress progress = {});
 
   /// The next token; `end` after the one value that the text is. Throws Error{input} with its place where the text is
   /// none, ends too early, nests over 64 deep, or has one token of over 16 MiB.

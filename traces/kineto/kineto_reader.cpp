@@ -11,7 +11,8 @@ namespace {
 
 class Reading {
  public:
-  Reading(const std::string& path, RecordSink& sink) : path_(path), sink_(sink), json_(path) {}
+  Reading(const std::string& path, RecordSink& sink, const ReadProgress& progress)
+      : path_(path), sink_(sink), json_(path, progress) {}
 
   void run() {
     if (!find_events() || json_.next() != Token::end)
@@ -146,8 +147,8 @@ class Reading {
 
 }  // namespace
 
-void read_kineto(const std::string& path, RecordSink& sink) {
-  Reading(path, sink).run();
+void read_kineto(const std::string& path, RecordSink& sink, const ReadProgress& progress) {
+  Reading(path, sink, progress).run();
 }
 
 bool looks_like_kineto(std::string_view head) {

@@ -7,12 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "traces/read_progress.hpp"
 #include "traces/sink.hpp"
 
 namespace refrain {
 
 /// Throws Error{input} when the file is no JSON from its first byte on, or holds no traceEvents.
-void read_kineto(const std::string& path, RecordSink& sink);
+void read_kineto(const std::string& path, RecordSink& sink, const ReadProgress& progress = {});
 
 /// By the first bytes of the text, unpacked: a JSON object or array that speaks of a trace.
 [[nodiscard]] bool looks_like_kineto(std::string_view head);

@@ -114,6 +114,19 @@ bool Database::has_column(std::string_view table, std::string_view column) {
   return rows.next();
 }
 
+std::uint64_t Database::last_row(const std::string& table) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // so that a sum of several is one
+  if (!has_table(table)) return 0;
+  sqlite3_stmt* statement = nullptr;
+  const std::string sql = fmt::format("SELECT max(rowid) FROM {}", in_quotes(table));
+  std::uint64_t last = 0;
+  if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW)
+    last = static_cast<std::uint64_t>(std::max<std::int64_t>(0, sqlite3_column_int64(statement, 0)));
+  sqlite3_finalize(statement);
+  return std::min(last, kMost);
+}
+
 std::string Database::table_names() {
   Rows rows(*this, "SELECT name FROM sqlite_master WHERE type='table' ORDER BY name LIMIT 8",
             "reading the list of tables");

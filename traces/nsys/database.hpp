@@ -26,6 +26,9 @@ class Database {
 
   [[nodiscard]] bool has_table(std::string_view table);
   [[nodiscard]] bool has_column(std::string_view table, std::string_view column);
+  /// The number of the table's last row, found without reading the others: as many as it has, where none was deleted. 0
+  /// where there is no such table or its rows have no numbers.
+  [[nodiscard]] std::uint64_t last_row(const std::string& table);
   /// Up to 8 names with commas in between, for a message.
   [[nodiscard]] std::string table_names();
   /// All rows in the order of the file. A column written `?name` is NULL where the table lacks it; one that is not and

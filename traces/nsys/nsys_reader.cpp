@@ -10,7 +10,9 @@
 #include "traces/nsys/database.hpp"
 #include "traces/nsys/enums.hpp"
 #include "traces/nsys/evidence.hpp"
+#include "traces/nsys/global_id.hpp"
 #include "traces/nsys/nvtx_payload.hpp"
+#include "traces/nsys/row_progress.hpp"
 #include "traces/trace_assembly.hpp"
 
 namespace refrain {
@@ -19,18 +21,10 @@ namespace {
 constexpr std::uint64_t kIds = 0xffff'fffe;  // the largest id of 32 bits that is not "none"
 constexpr std::uint64_t kTimes = std::uint64_t{1} << 62;
 
-struct GlobalId {
-  std::uint64_t pid = 0, tid = 0;
-};
-
-/// A globalTid; a globalPid has the same form with a tid of 0.
-GlobalId split(std::uint64_t id) {
-  return {id >> 24 & 0xff'ffff, id & 0xff'ffff};
-}
-
 class Reading {
  public:
-  Reading(const std::string& path, RecordSink& sink) : database_(path), sink_(sink), enums_(database_) {}
+  Reading(const std::string& path, RecordSink& sink, const ReadProgress& progress)
+      : database_(path), sink_(sink), enums_(database_), progress_(database_, progress) {}
 
   void run() {
     const NsysEvidence evidence(database_);
@@ -65,6 +59,7 @@ class Reading {
     if (!database_.has_table(table)) return;
     Rows rows = database_.rows(table, columns, where);
     while (rows.next()) {
+      progress_.count();
       const std::uint64_t start = rows.number(0, kTimes, kTimes + 1), end = rows.number(1, kTimes, kTimes + 1);
       if (start > end || end > kTimes)
         ++bad_rows_;
@@ -186,7 +181,10 @@ class Reading {
   void each(const char* table, const std::array<std::string_view, N>& columns, const std::string& where, Use use) {
     if (!database_.has_table(table)) return;
     Rows rows = database_.rows(table, columns, where);
-    while (rows.next()) use(rows);
+    while (rows.next()) {
+      progress_.count();
+      use(rows);
+    }
   }
 
   void syncs() {
@@ -281,6 +279,7 @@ class Reading {
   Database database_;
   RecordSink& sink_;
   NsysEnums enums_;
+  RowProgress progress_;
   TraceAssembly trace_;
   std::optional<Rows> strings_;
   std::unordered_map<std::int64_t, std::uint32_t> names_;          // of StringIds
@@ -290,8 +289,8 @@ class Reading {
 
 }  // namespace
 
-void read_nsys(const std::string& path, RecordSink& sink) {
-  Reading(path, sink).run();
+void read_nsys(const std::string& path, RecordSink& sink, const ReadProgress& progress) {
+  Reading(path, sink, progress).run();
 }
 
 bool looks_like_nsys(std::string_view head) {

@@ -7,12 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "traces/read_progress.hpp"
 #include "traces/sink.hpp"
 
 namespace refrain {
 
 /// Throws Error{input} when the file is no database, is damaged, or is no export of Nsight Systems.
-void read_nsys(const std::string& path, RecordSink& sink);
+void read_nsys(const std::string& path, RecordSink& sink, const ReadProgress& progress = {});
 
 /// By SQLite's magic.
 [[nodiscard]] bool looks_like_nsys(std::string_view head);

@@ -93,6 +93,7 @@ __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& sta
     if (kGuard == GroupedGuard::off && !active) copy_sums(state.sums, kept);
     sum_tile<L>(p, stage + kWidePlaneBytes, state);
     if (kGuard == GroupedGuard::off && !active) copy_sums(kept, state.sums);
+    __syncwarp();  // what every lane has read is behind it
     if (place.lane == 0) device::arrive(stages.free(base + n));
   }
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "graphs/error.hpp"
 
@@ -64,11 +65,34 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-pid_t start(const std::vector<std::string>& command, const Environment& added) {
+/// None is delivered before there is somebody to pass it to: a child may send one as soon as it runs.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t passed;
+    ::sigemptyset(&passed);
+    for (const int number : kPassedOn) ::sigaddset(&passed, number);
+    ::sigprocmask(SIG_BLOCK, &passed, &before_);
+  }
+  ~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_ = {};
+};
+
+pid_t start(const std::vector<std::string>& command, const Environment& added, const sigset_t& mask) {
   std::vector<std::string> words = command, variables = environment_with(added);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigmask(&attributes, &mask);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int code =
-      ::posix_spawnp(&pid, words.front().c_str(), nullptr, nullptr, pointers(words).data(), pointers(variables).data());
+  const int code = ::posix_spawnp(&pid, words.front().c_str(), nullptr, &attributes, pointers(words).data(),
+                                  pointers(variables).data());
+  ::posix_spawnattr_destroy(&attributes);
   if (code != 0) throw Error(ErrorKind::usage, command.front(), std::strerror(code), "");
   return pid;
 }
@@ -76,9 +100,14 @@ pid_t start(const std::vector<std::string>& command, const Environment& added) {
 }  // namespace
 
 int run_child(const std::vector<std::string>& command, const Environment& added) {
-  const pid_t pid = start(command, added);
-  child = pid;
-  const PassOnSignals passing;
+  pid_t pid = 0;
+  std::optional<PassOnSignals> passing;
+  {
+    const HeldSignals held;
+    pid = start(command, added, held.before());
+    child = pid;
+    passing.emplace();
+  }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) throw Error(ErrorKind::usage, "waiting for " + command.front(), std::strerror(errno), "");

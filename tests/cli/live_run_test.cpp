@@ -40,6 +40,14 @@ TEST_CASE("child process: a signal that this program gets is passed on and this 
   CHECK(run_child({"sh", "-c", script}, {}) == 42);
 }
 
+TEST_CASE("child process: a signal that comes as soon as the child runs finds this program ready") {
+  // Passed back, it may end the child before the child ends by itself.
+  for (int i = 0; i < 100; ++i) {
+    const int code = run_child({"/bin/kill", "-USR1", std::to_string(::getpid())}, {});
+    CHECK((code == 0 || code == 128 + SIGUSR1));
+  }
+}
+
 TEST_CASE("child process: Ctrl-C of a terminal reaches the child once") {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(terminal >= 0);

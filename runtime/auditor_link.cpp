@@ -20,7 +20,7 @@ void AuditorLink::tell(Write&& write) const noexcept {
     const std::string text = write();
     (void)describe_(text.data(), text.size());
   } catch (const std::exception&) {
-    // Out of memory for a sentence to somebody else: the step goes on.
+    return;  // out of memory for a sentence to somebody else: the step goes on
   }
 }
 

@@ -229,7 +229,7 @@ void Auditor::process_ends() noexcept {
 void Auditor::forked() noexcept {
   new (&mutex_) std::mutex;
   // Its file is the parent's: closing it here would write the parent's bytes twice.
-  (void)session_.release();
+  [[maybe_unused]] const auto* parents = session_.release();
   new (&descriptions_) LiveDescriptions;
   new (&blocks_) LiveBlocks;
   sessions_ = 0;
@@ -241,6 +241,7 @@ void Auditor::say(std::string_view code, std::string_view text) const noexcept {
     std::ofstream file(fmt::format("{}/{}.status", settings_.folder, ::getpid()), std::ios::app);
     file << code << '\t' << text << '\n';
   } catch (...) {
+    return;  // nobody is left to tell
   }
 }
 

@@ -4,10 +4,13 @@
 // views are valid during the call only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graphs/graph.hpp"
 #include "traces/timeline.hpp"
@@ -41,6 +44,8 @@ struct RecordSink {
   virtual ~RecordSink() = default;
 
   virtual void header(const RecordingHeader& header) = 0;
+  /// No more than these are to come, from a reader that knows it: a sink that keeps them makes room once.
+  virtual void expect([[maybe_unused]] std::size_t calls, [[maybe_unused]] std::size_t ranges) {}
   virtual void call(const ApiEvent& event, std::string_view detail) = 0;
   virtual void range(const RangeEvent& event, std::string_view name) = 0;
   virtual void buffer(const Buffer& buffer) = 0;
@@ -51,6 +56,10 @@ struct RecordSink {
   virtual void check(const ReplayCheck& check, std::string_view graph, std::string_view axis,
                      std::string_view fill) = 0;
   virtual void work(const WorkEvent& event, std::string_view name) = 0;
+  /// Many at once, each with an index into `names` as its name: a sink that keeps them need not have them twice.
+  virtual void all_work(std::vector<WorkEvent>&& events, std::span<const std::string> names) {
+    for (const WorkEvent& event : events) work(event, names[event.name]);
+  }
   virtual void graph_node(const GraphNodeEvent& node) = 0;
   /// Once for each name.
   virtual void limit(const EvidenceLimit& limit) = 0;

@@ -16,6 +16,7 @@ namespace refrain {
 class TimelineBuilder final : public RecordSink {
  public:
   void header(const RecordingHeader& header) override;
+  void expect(std::size_t calls, std::size_t ranges) override;
   void call(const ApiEvent& event, std::string_view detail) override;
   void range(const RangeEvent& event, std::string_view name) override;
   void buffer(const Buffer& buffer) override;
@@ -23,6 +24,7 @@ class TimelineBuilder final : public RecordSink {
   void binding(const BindingEvent& event, std::string_view name) override;
   void check(const ReplayCheck& check, std::string_view graph, std::string_view axis, std::string_view fill) override;
   void work(const WorkEvent& event, std::string_view name) override;
+  void all_work(std::vector<WorkEvent>&& events, std::span<const std::string> names) override;
   void graph_node(const GraphNodeEvent& node) override;
   void limit(const EvidenceLimit& limit) override;
   void problem(const ReadProblem& problem) override;

@@ -27,8 +27,10 @@ void sort_tables(TraceTables& tables) {
   std::vector<bool> is_driver(tables.names.size());
   for (std::size_t i = 0; i < is_driver.size(); ++i) is_driver[i] = is_driver_name(tables.names[i]);
   drop_nested(tables.calls, is_driver);
-  std::sort(tables.work.begin(), tables.work.end(), [](const TracedWork& a, const TracedWork& b) {
-    return a.key != b.key ? a.key < b.key : a.event.start_ns < b.event.start_ns;
+  std::sort(tables.work_keys.begin(), tables.work_keys.end(), [&](const WorkKey& a, const WorkKey& b) {
+    if (a.key != b.key) return a.key < b.key;
+    const std::uint64_t start_a = tables.work[a.work].start_ns, start_b = tables.work[b.work].start_ns;
+    return start_a != start_b ? start_a < start_b : a.work < b.work;
   });
   std::stable_sort(tables.facts.begin(), tables.facts.end(),
                    [](const CallFacts& a, const CallFacts& b) { return a.key < b.key; });
@@ -41,7 +43,7 @@ void sort_tables(TraceTables& tables) {
 std::uint64_t first_time(const TraceTables& tables) {
   std::uint64_t first = ~std::uint64_t{0};
   for (const TracedCall& call : tables.calls) first = std::min(first, call.start_ns);
-  for (const TracedWork& work : tables.work) first = std::min(first, work.event.start_ns);
+  for (const WorkEvent& work : tables.work) first = std::min(first, work.start_ns);
   for (const TracedRange& range : tables.ranges) first = std::min(first, range.start_ns);
   return first;
 }
@@ -82,6 +84,7 @@ void TraceAssembly::emit(RecordSink& sink, bool from_first) {
   if (from_first) tables_.origin_ns = first_time(tables_);
   sort_tables(tables_);
   emit_tables(tables_, sink);
+  tables_ = {};  // the sink's end may need room to sort
   if (unnamed_ > 0)
     sink.limit({"unnamed-calls", "the profiler could not name these calls: what they did is not known", unnamed_});
 }

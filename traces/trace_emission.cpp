@@ -58,16 +58,16 @@ class Emission {
   }
 
   void run() {
+    sink_.expect(tables_.calls.size(), tables_.ranges.size());
     number_ranges();
     for (const std::size_t range : by_end_) emit_range(range);
     std::uint64_t unmatched = 0;
-    for (const TracedWork& work : tables_.work) {
-      WorkEvent event = work.event;
-      event.start_ns -= tables_.origin_ns;
-      event.end_ns -= tables_.origin_ns;
-      sink_.work(event, tables_.names[event.name]);
-      if (event.call == WorkEvent::kNoCall) ++unmatched;
+    for (WorkEvent& work : tables_.work) {
+      work.start_ns -= tables_.origin_ns;
+      work.end_ns -= tables_.origin_ns;
+      if (work.call == WorkEvent::kNoCall) ++unmatched;
     }
+    sink_.all_work(std::move(tables_.work), tables_.names);
     origins_.emit(sink_);
     if (unmatched > 0)
       sink_.limit({"unmatched-work", "the trace does not hold the call that handed out this device work", unmatched});
@@ -135,10 +135,11 @@ class Emission {
     event.code = call.code;
     event.api = name.api;
     origins_.made_by(call, event.sequence);
-    const std::span<TracedWork> work = work_of(call);
-    for (TracedWork& piece : work)
-      if (piece.event.call == WorkEvent::kNoCall || piece.event.start_ns >= call.start_ns)
-        piece.event.call = event.sequence;
+    const std::span<const WorkKey> work = work_of(call);
+    for (const WorkKey& key : work)
+      if (WorkEvent& piece = tables_.work[key.work];
+          piece.call == WorkEvent::kNoCall || piece.start_ns >= call.start_ns)
+        piece.call = event.sequence;
     if (has_stream(name.api) || name.api == Api::event_record) event.stream = kUnknownStream;
     if (!work.empty()) take_work(event, name, call, work);
     take_facts(event, call);
@@ -148,16 +149,16 @@ class Emission {
     if (capture != nullptr) take_capture(event, call, *capture, !work.empty());
     if (has_stream(event.api) && event.stream != kUnknownStream) last_streams_[call.thread] = event.stream;
     const bool named = event.api == Api::launch_kernel && !work.empty();
-    sink_.call(event, named ? std::string_view(tables_.names[work.front().event.name]) : std::string_view());
+    sink_.call(event,
+               named ? std::string_view(tables_.names[tables_.work[work.front().work].name]) : std::string_view());
   }
 
-  [[nodiscard]] std::span<TracedWork> work_of(const TracedCall& call) {
+  [[nodiscard]] std::span<const WorkKey> work_of(const TracedCall& call) const {
     if (call.key.id == 0) return {};
-    const auto first =
-        std::lower_bound(tables_.work.begin(), tables_.work.end(), call.key,
-                         [](const TracedWork& work, const CorrelationKey& key) { return work.key < key; });
+    const auto first = std::lower_bound(tables_.work_keys.begin(), tables_.work_keys.end(), call.key,
+                                        [](const WorkKey& work, const CorrelationKey& key) { return work.key < key; });
     auto last = first;
-    while (last != tables_.work.end() && last->key == call.key) ++last;
+    while (last != tables_.work_keys.end() && last->key == call.key) ++last;
     return {first, last};
   }
 
@@ -165,14 +166,14 @@ class Emission {
     return std::binary_search(tables_.null_streams.begin(), tables_.null_streams.end(), std::pair(process, stream));
   }
 
-  void take_work(ApiEvent& event, const ApiName& name, const TracedCall& call, std::span<const TracedWork> work) {
-    const WorkEvent& first = work.front().event;
+  void take_work(ApiEvent& event, const ApiName& name, const TracedCall& call, std::span<const WorkKey> work) {
+    const WorkEvent& first = tables_.work[work.front().work];
     event.stream = is_null(call.key.process, first.stream) ? 0 : first.stream;
     if (event.api == Api::graph_launch) {
       event.object = handle_of(call.key.process, work.front().exec);
       return;
     }
-    for (const TracedWork& piece : work) event.bytes += piece.event.bytes;
+    for (const WorkKey& key : work) event.bytes += tables_.work[key.work].bytes;
     event.space = first.space;
     event.source_space = first.source_space;
     if (name.form != ApiForm::plain) event.api = copy_api(name, first);

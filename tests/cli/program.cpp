@@ -1,13 +1,10 @@
 #include "tests/cli/program.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,21 +52,18 @@ Outcome refrain_on_terminal(const std::string& arguments) {
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0)
     throw std::runtime_error("no pseudo-terminal can be opened");
   const std::string name = ::ptsname(terminal);
-  // Kept open, so that the reader below meets no end before it is asked to stop.
-  const int other_end = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+  // The reader meets the end when the last of the other side is closed: this one, which no command outlives.
+  const int other_side = ::open(name.c_str(), O_RDWR | O_NOCTTY);
+  if (other_side < 0) throw std::runtime_error("no pseudo-terminal can be opened");
   std::string text;
-  std::atomic<bool> ended = false;
   std::thread reader([&] {
     std::array<char, 4096> piece{};
-    for (pollfd ready{terminal, POLLIN, 0}; ::poll(&ready, 1, 50) > 0 || !ended;)
-      if ((ready.revents & POLLIN) != 0)
-        text.append(piece.data(),
-                    static_cast<std::size_t>(std::max<ssize_t>(0, ::read(terminal, piece.data(), piece.size()))));
+    for (ssize_t size = 0; (size = ::read(terminal, piece.data(), piece.size())) > 0;)
+      text.append(piece.data(), static_cast<std::size_t>(size));
   });
   Outcome outcome = run_with(arguments, name);
-  ended = true;
+  ::close(other_side);
   reader.join();
-  ::close(other_end);
   ::close(terminal);
   outcome.err = std::move(text);
   return outcome;

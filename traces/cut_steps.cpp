@@ -171,6 +171,12 @@ bool is_guessed(StepBasis basis) noexcept {
 }
 
 StepCut cut_steps(Timeline& timeline, const StepChoice& choice) {
+  if (timeline.steps_told && choice.pattern.empty())
+    return {
+        timeline.step_basis,
+        fmt::format("the recording was made of a trace whose steps were cut so ({})", to_string(timeline.step_basis)),
+        count_steps(timeline)};
+  timeline.steps_told = false;
   uncut(timeline);
   StepCut done = cut(timeline, choice);
   timeline.step_basis = done.basis;

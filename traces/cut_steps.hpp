@@ -37,7 +37,8 @@ struct StepCut {
   std::size_t steps = 0;
 };
 
-/// Says in Timeline::step_basis what it used. An earlier cut is taken back first, but for what the input marked and a
+/// Says in Timeline::step_basis what it used. Without a pattern, steps that the input itself says were cut stay as they
+/// are (Timeline::steps_told). An earlier cut is taken back first, but for what the input marked and a
 /// pattern then replaced. Throws Error{usage} for a pattern that no range has; the message lists names that there are.
 StepCut cut_steps(Timeline& timeline, const StepChoice& choice = {});
 

@@ -11,6 +11,7 @@
 #include "graphs/json_parts.hpp"
 #include "graphs/readers.hpp"
 #include "graphs/text.hpp"
+#include "traces/cut_steps.hpp"
 #include "traces/words.hpp"
 
 namespace refrain {
@@ -210,7 +211,7 @@ RecordingHeader read_recording_header(std::string_view line, const std::string& 
   const JsonView schema = view.need("schema");
   if (schema.text() != kSchema)
     schema.fail(fmt::format("\"{}\"", kSchema), "read the file with a version that knows its schema");
-  view.check_object("a header", {"schema", "name", "device"});
+  view.check_object("a header", {"schema", "name", "device", "steps"});
   RecordingHeader header;
   read_text(view, "name", header.name);
   if (const auto device = view.find("device")) {
@@ -219,6 +220,11 @@ RecordingHeader read_recording_header(std::string_view line, const std::string& 
     read_text(*device, "device", header.device.device);
     read_text(*device, "driver", header.device.driver);
     read_text(*device, "toolkit", header.device.toolkit);
+  }
+  if (const auto steps = view.find("steps")) {
+    const auto basis = find_word<StepBasis>(steps->text());
+    if (!basis) steps->fail("a word for how steps became known, such as \"replay\"", "read it with a newer version");
+    header.step_basis = *basis;
   }
   return header;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "graphs/readers.hpp"
+#include "traces/cut_steps.hpp"
 #include "traces/words.hpp"
 
 namespace refrain {
@@ -76,11 +77,13 @@ std::string on_one_line(std::string_view json) {
 
 std::string header_text(const RecordingHeader& header) {
   const DeviceLine& device = header.device;
+  const std::string steps =
+      header.step_basis == StepBasis::marked ? "" : fmt::format(R"(,"steps":"{}")", word_of(header.step_basis));
   return fmt::format(
       "{{\"schema\":\"refrain.recording/1\",\"name\":{},"
-      "\"device\":{{\"kind\":{},\"device\":{},\"driver\":{},\"toolkit\":{}}}}}\n",
+      "\"device\":{{\"kind\":{},\"device\":{},\"driver\":{},\"toolkit\":{}}}{}}}\n",
       json_string(header.name), json_string(device.kind), json_string(device.device), json_string(device.driver),
-      json_string(device.toolkit));
+      json_string(device.toolkit), steps);
 }
 
 std::string call_text(const ApiEvent& event, std::string_view detail) {

@@ -27,6 +27,7 @@ struct DeviceLine {
 struct RecordingHeader {
   std::string name;  ///< what was run
   DeviceLine device;
+  StepBasis step_basis{};  ///< how the ranges that are steps became known: marked, unless the timeline was cut
 };
 
 /// The call after which a graph was seen, and the handle that the calls know it by.

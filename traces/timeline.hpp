@@ -165,8 +165,9 @@ struct Timeline {
   std::vector<ReadProblem> problems;
   std::vector<EvidenceLimit> limits;
   StepBasis
-      step_basis{};      ///< how the ranges that are steps became known; by the input's own marks unless they were cut
-  bool complete = true;  ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown
+      step_basis{};  ///< how the ranges that are steps became known; by the input's own marks unless they were cut
+  bool steps_told = false;  ///< the input says itself how they were cut: another cut would know less
+  bool complete = true;     ///< false: the writer died, or the file was cut; what stands is true, what lacks is unknown
 
   [[nodiscard]] const std::string& text(StringId id) const { return strings[id]; }
   [[nodiscard]] bool empty() const { return calls.empty() && ranges.empty() && checks.empty() && work.empty(); }

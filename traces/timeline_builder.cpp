@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "traces/cut_steps.hpp"
+
 namespace refrain {
 namespace {
 
@@ -21,6 +23,8 @@ void TimelineBuilder::header(const RecordingHeader& header) {
   recording_.name = header.name;
   recording_.has_timeline = true;
   recording_.timeline.complete = false;
+  recording_.timeline.step_basis = header.step_basis;
+  recording_.timeline.steps_told = header.step_basis != StepBasis::marked;
   device_ = header.device;
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "traces/cut_steps.hpp"
+
 namespace refrain {
 namespace {
 
@@ -144,6 +146,17 @@ constexpr std::array<Word<CheckKind>, 3> kChecks{{
 }};
 static_assert(in_order(kChecks));
 
+constexpr std::array<Word<StepBasis>, 7> kBases{{
+    {StepBasis::marked, "marked"},
+    {StepBasis::chosen, "chosen"},
+    {StepBasis::profiler_step, "profiler_step"},
+    {StepBasis::named_range, "named_range"},
+    {StepBasis::replay, "replay"},
+    {StepBasis::period, "period"},
+    {StepBasis::none, "none"},
+}};
+static_assert(in_order(kBases));
+
 }  // namespace
 
 const char* word_of(Api api) noexcept {
@@ -160,6 +173,10 @@ const char* word_of(CaptureMode mode) noexcept {
 
 const char* word_of(CheckKind kind) noexcept {
   return text_in(kChecks, kind);
+}
+
+const char* word_of(StepBasis basis) noexcept {
+  return text_in(kBases, basis);
 }
 
 template <>
@@ -180,6 +197,11 @@ std::optional<CaptureMode> find_word<CaptureMode>(std::string_view text) noexcep
 template <>
 std::optional<CheckKind> find_word<CheckKind>(std::string_view text) noexcept {
   return value_in(kChecks, text);
+}
+
+template <>
+std::optional<StepBasis> find_word<StepBasis>(std::string_view text) noexcept {
+  return value_in(kBases, text);
 }
 
 }  // namespace refrain

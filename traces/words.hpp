@@ -16,6 +16,7 @@ namespace refrain {
 [[nodiscard]] const char* word_of(Target) noexcept;
 [[nodiscard]] const char* word_of(CaptureMode) noexcept;
 [[nodiscard]] const char* word_of(CheckKind) noexcept;
+[[nodiscard]] const char* word_of(StepBasis) noexcept;
 
 /// The enumerator of that name; nothing for another word.
 template <class Enum>
@@ -28,5 +29,7 @@ template <>
 [[nodiscard]] std::optional<CaptureMode> find_word<CaptureMode>(std::string_view text) noexcept;
 template <>
 [[nodiscard]] std::optional<CheckKind> find_word<CheckKind>(std::string_view text) noexcept;
+template <>
+[[nodiscard]] std::optional<StepBasis> find_word<StepBasis>(std::string_view text) noexcept;
 
 }  // namespace refrain

@@ -86,7 +86,7 @@ void append(RecordingWriter& writer, const Recording& recording, const std::vect
 
 void write(const std::string& path, const Recording& recording, const DeviceLine& device) {
   const std::vector<const GraphEvent*> ties = ties_of(recording);
-  RecordingWriter writer(path, {recording.name, device});
+  RecordingWriter writer(path, {recording.name, device, recording.timeline.step_basis});
   for (const Place& place : in_order(recording, ties)) append(writer, recording, ties, place);
   for (const EvidenceLimit& limit : recording.timeline.limits) writer.append(limit);
   if (recording.timeline.complete && recording.timeline.problems.empty())

@@ -5,6 +5,10 @@
 #include "graphs/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/traces/step_world.hpp"
+#include "tests/traces/support.hpp"
+#include "tests/traces/trace_support.hpp"
+#include "traces/readers.hpp"
+#include "traces/recording_writer.hpp"
 #include "traces/step_index.hpp"
 #include "traces/step_names.hpp"
 
@@ -36,7 +40,7 @@ Timeline looped(Round round, int times = 4) {
   return world.timeline;
 }
 
-std::string error_of(Timeline timeline, const std::string& pattern) {
+std::string cut_error(Timeline timeline, const std::string& pattern) {
   try {
     cut_steps(timeline, {pattern});
   } catch (const Error& error) {
@@ -107,9 +111,9 @@ TEST_CASE("steps: a pattern chooses ranges and one that fits none says which the
   CHECK(cut_steps(world.timeline, {"pre*"}).steps == 1);
   CHECK(cut_steps(world.timeline, {"prefill"}).basis == StepBasis::chosen);
   CHECK_THROWS_AS(cut_steps(world.timeline, {"pre"}), Error);
-  const std::string error = error_of(world.timeline, "verify*");
+  const std::string error = cut_error(world.timeline, "verify*");
   CHECK(error.find("\"prefill\"") != std::string::npos);
-  CHECK(error_of(StepWorld().timeline, "x").find("has none") != std::string::npos);
+  CHECK(cut_error(StepWorld().timeline, "x").find("has none") != std::string::npos);
 }
 
 TEST_CASE("steps: cutting again takes the cut before back") {
@@ -126,6 +130,38 @@ TEST_CASE("steps: cutting again takes the cut before back") {
   CHECK(cut_steps(timeline, {"forward"}).steps == 4);
   CHECK(timeline.ranges.size() == 4);
   CHECK(cut_steps(timeline).basis == StepBasis::replay);
+}
+
+TEST_CASE("steps: guessed ones stay guessed in a recording of them and a pattern takes them back") {
+  Timeline timeline = looped([](StepWorld& w) {
+    w.open("forward");
+    w.launch(1);
+    w.close();
+    w.call(Api::stream_synchronize);
+  });
+  REQUIRE(cut_steps(timeline).basis == StepBasis::replay);
+  const std::string path = path_of("guessed.rec");
+  write_recording(path, {"guessed", {}, timeline, true}, {});
+  CHECK(gunzip(bytes_of(path)).find("\"steps\":\"replay\"") != std::string::npos);
+  Timeline again = load_recording(path).timeline;
+  CHECK(again.step_basis == StepBasis::replay);
+  const StepCut cut = cut_steps(again);  // as a review cuts what was loaded
+  CHECK(cut.basis == StepBasis::replay);
+  CHECK(cut.steps == 4);
+  CHECK(cut.why.find("replay") != std::string::npos);
+  CHECK(cut_steps(again, {"forward"}).steps == 4);
+  CHECK(again.ranges.size() == 4);  // the guessed ones are gone
+  CHECK(again.step_basis == StepBasis::chosen);
+  // And a second recording of the chosen ones says so.
+  write_recording(path, {"chosen", {}, again, true}, {});
+  CHECK(load_recording(path).timeline.step_basis == StepBasis::chosen);
+}
+
+TEST_CASE("steps: a recording whose word for its steps is unknown is refused in one line") {
+  const std::string path = file_of("steps-word.jsonl", "{\"schema\":\"refrain.recording/1\",\"steps\":\"dreamt\"}\n");
+  const std::string error = load_error(path);
+  CHECK(error.find("steps") != std::string::npos);
+  CHECK(error.find("dreamt") != std::string::npos);
 }
 
 TEST_CASE("steps: without a profiler's device records nothing is guessed") {

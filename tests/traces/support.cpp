@@ -169,7 +169,8 @@ Recording full_recording() {
 
 std::string describe(const Recording& recording) {
   const Timeline& t = recording.timeline;
-  std::string out = fmt::format("timeline {} complete {}\n", recording.has_timeline, t.complete);
+  std::string out = fmt::format("timeline {} complete {} steps {} told {}\n", recording.has_timeline, t.complete,
+                                int(t.step_basis), t.steps_told);
   for (const ApiEvent& e : t.calls)
     out += fmt::format("call {} {} {} {} {} {:x} {:x} {} {} {} {} {} {} {} {} {} {} {}\n", e.sequence, e.start_ns,
                        e.end_ns, e.object, e.made, e.address, e.source, e.bytes, e.thread, e.stream, e.capture, e.code,

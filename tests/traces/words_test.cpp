@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "traces/cut_steps.hpp"
 
 using namespace refrain;
 
@@ -42,6 +43,8 @@ TEST_CASE("words: every enumerator has a word of its own that leads back to it")
     return "?";
   };
   CHECK(check_words<CheckKind>(check_name) == 3);
+  const auto basis_name = [](StepBasis basis) { return to_string(basis) == std::string("unknown") ? "?" : "named"; };
+  CHECK(check_words<StepBasis>(basis_name) == 7);
 }
 
 TEST_CASE("words: they are the enumerators' names, not CUDA's, and nothing near them is taken for one") {

@@ -157,8 +157,8 @@ std::string limited_by(double floor_us, double decode_us, double time_us) {
 nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const DeviceBuffer& arena, double read_gbps) {
   DeviceArrays arrays;
   const Chain first = make_chain(c, stream, arrays);
-  const auto pools =
-      std::min(c.pools(), static_cast<std::int32_t>(static_cast<std::int64_t>(arena.bytes()) / c.pool_bytes()));
+  const auto pools = std::min(c.pools(), static_cast<std::int32_t>(static_cast<std::int64_t>(arena.bytes()) /
+                                                                   std::max<std::int64_t>(c.pool_bytes(), 1)));
   const int chains = std::max(pools, c.kv_bytes() > 4 * kGiB ? 1 : kFewestChains);
   const auto over_pools = [&](auto enqueue) {
     return [&, enqueue](cudaStream_t on) {

@@ -17,7 +17,8 @@ std::string DecodeCase::name() const {
 }
 
 std::int32_t DecodeCase::pools() const {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>((kRotated + kv_bytes() - 1) / kv_bytes(), 1, kMostPools));
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>((kRotated - 1) / std::max<std::int64_t>(kv_bytes(), 1) + 1, 1, kMostPools));
 }
 
 XqaSplitting splitting_of(const DecodeCase& c) {

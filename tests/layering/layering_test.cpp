@@ -38,7 +38,7 @@ const std::vector<Layer> kLayers = {
 
 // POSIX, and nothing else that has a header ending in .h.
 const Words kSystem = {"unistd.h", "fcntl.h",   "sys",         "regex.h",  "cxxabi.h", "dlfcn.h",
-                       "link.h",   "pthread.h", "semaphore.h", "unwind.h", "spawn.h",  "poll.h"};
+                       "link.h",   "pthread.h", "semaphore.h", "unwind.h", "spawn.h"};
 
 bool holds(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -98,6 +98,7 @@ void judge(Recording recording) {
   const auto formats = report_formats();
   write_report(subject, report, formats[turn % formats.size()]);
   if (has_timeline) write_review(review(std::move(subject.recordings.front())), turn);
+  reached();
 }
 
 void judge(std::vector<Graph> graphs) {

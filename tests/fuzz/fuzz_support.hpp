@@ -29,6 +29,10 @@ namespace refrain::fuzz {
 /// Runs it; swallows what a reader may throw, and nothing else.
 void allow_refusal(const std::function<void()>& read);
 
+/// A target got this far with its input: the reader took it and what was read was used. It does nothing, but in the
+/// control targets it is a fault that the sanitizers must see.
+void reached();
+
 /// Audits the recording and writes a report of it, reviews it as well where it has a timeline. All of it comes again
 /// with the same input.
 void judge(Recording recording);

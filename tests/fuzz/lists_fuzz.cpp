@@ -39,6 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Baseline(root, "input").apply(report);
     (void)report_json(report);
     (void)report_text(report);
+    fuzz::reached();
   });
   return 0;
 }

@@ -1,0 +1,7 @@
+#include "tests/fuzz/fuzz_support.hpp"
+
+namespace refrain::fuzz {
+
+void reached() {}
+
+}  // namespace refrain::fuzz

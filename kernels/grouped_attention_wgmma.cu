@@ -3,7 +3,7 @@
 // block: stages go from the warpgroup that brings them to the two that attend and back.
 // Non-finite V costs nothing until it is there: such an element shows in the sums, and
 // then the block goes over its tiles again with such elements taken out. Zeroing what
-// nobody attends costs a 16-bit cache nothing either, and E4M3 2 to 6 % (an H200), since
+// nobody attends costs a 16-bit cache nothing either, and E4M3 1 to 6 % (an H200), since
 // it stands in the one warpgroup that also decodes.
 // What limits: with many groups the gathers from the L2 (16 bits) or shared memory (E4M3:
 // codes in and out, 16 bits in, and the tensor cores' reads); with few, the length of a

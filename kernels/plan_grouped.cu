@@ -36,14 +36,16 @@ __device__ bool insert(GroupTable& table, std::int32_t id, std::int32_t query, s
                        std::uint32_t tokens) {
   std::uint32_t at = static_cast<std::uint32_t>(id) * 2654435761u >> 19;  // the product's high bits: ids have gaps
   static_assert(1u << (32 - 19) == device::kTableSlots);
-  for (std::int32_t probe = 0; probe < kMaxProbes; ++probe, at = (at + 1) % device::kTableSlots) {
+  std::int32_t probe = 0;
+  for (; probe < kMaxProbes; ++probe, at = (at + 1) % device::kTableSlots) {
     const std::int32_t found = atomicCAS(&table.ids[at], -1, id);
-    if (found != -1 && found != id) continue;
-    atomicOr(&table.masks[at], tokens << (4 * query));
-    atomicMin(&table.owners[at], device::owner_of(query, token));
-    return true;
+    if (found == -1 || found == id) break;
   }
-  return false;
+  if (probe == kMaxProbes) return false;
+  // Behind the loop, so that the lanes of a warp do it together, whoever's place took longer to find.
+  atomicOr(&table.masks[at], tokens << (4 * query));
+  atomicMin(&table.owners[at], device::owner_of(query, token));
+  return true;
 }
 
 /// A block that is not one whole microblock, entry by entry.
@@ -128,6 +130,12 @@ __device__ bool unite(const PlanGroupedArgs& args, const GroupPlan& plan, GroupT
   return __syncthreads_and(room);
 }
 
+/// A group that is not planned, by all threads.
+__device__ void leave_out(const GroupOut& out) {
+  out.put_unused(0);
+  if (threadIdx.x == 0) *out.tokens = 0;
+}
+
 __global__ void __launch_bounds__(device::kPlanThreads, 2)
     plan_grouped_kernel(const PlanGroupedArgs args, int token_bits) {
   device::wait_for_previous();
@@ -136,16 +144,16 @@ __global__ void __launch_bounds__(device::kPlanThreads, 2)
   Shared& shared = *reinterpret_cast<Shared*>(dynamic);
   const auto group = static_cast<std::int32_t>(blockIdx.x), thread = static_cast<std::int32_t>(threadIdx.x);
   const GroupOut out(args, group);
-  if (group * kGroupRows + kGroupRows > device::real_rows(args.batch)) {
-    out.put_unused(0);
-    if (thread == 0) *out.tokens = 0;
-    return;
-  }
+  const std::int32_t end = group * kGroupRows + kGroupRows;
+  if (end > args.batch.bucket) return leave_out(out);
+  // Three ways to memory at once; rows between the real ones and the bucket may be read, but count for nothing.
+  const std::int32_t rows = device::real_rows(args.batch);
   const Blocks low_blocks(args, group, 0);
   device::clear(shared.table);
   if (thread < kGroupRows)
     plan.rows[thread] = device::row_selection(args.batch, args.selected, group * kGroupRows + thread);
   __syncthreads();
+  if (end > rows) return leave_out(out);
   if (token_bits <= device::kMaxTokenBits && unite(args, plan, shared.table, group, low_blocks)) {
     device::GroupOrder order(shared.table, token_bits);
     const std::int32_t entries = order.count(plan);

@@ -83,17 +83,19 @@ class GroupOrder {
     return all;
   }
 
+  /// Goes by the order of buckets, so that a warp's threads compare with the same few keys.
   __device__ void put(const GroupPlan& plan, const GroupOut& out, std::int32_t all) const {
-#pragma unroll 2
-    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
-      const std::uint32_t key = table_.owners[slot_of(i)];
-      if (key == kNoKey) continue;
+#pragma unroll 1
+    for (std::int32_t place = static_cast<std::int32_t>(threadIdx.x); place < all; place += kPlanThreads) {
+      const std::int32_t slot = table_.slots[place];
+      const std::uint32_t key = table_.owners[slot];
       const std::uint32_t bucket = key >> bucket_shift_, category = key >> category_shift_;
       const std::int32_t begin = table_.buckets[bucket], end = bucket + 1 < kBuckets ? table_.buckets[bucket + 1] : all;
       std::int32_t rank = begin;
+#pragma unroll 4
       for (std::int32_t at = begin; at < end; ++at) rank += table_.owners[table_.slots[at]] < key ? 1 : 0;
       const std::int32_t column = plan.column_before[category] + rank - plan.entries_before[category];
-      out.put(column, table_.ids[slot_of(i)], table_.masks[slot_of(i)]);
+      out.put(column, table_.ids[slot], table_.masks[slot]);
     }
   }
 

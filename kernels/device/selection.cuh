@@ -27,10 +27,10 @@ inline constexpr std::int64_t kNone = -1;
 }
 
 /// Of a KvPoolView or an MlaPoolView: the page of a request's token (>= 0), or kNone where the table has none. Page 0
-/// is no page of any request.
-template <class Pool>
+/// is no page of any request. Divided as the token's own type: 64 bits take several times as long.
+template <class Pool, class Token>
 [[nodiscard]] __device__ std::int64_t page_of(const BatchView& batch, const Pool& pool, std::int32_t request,
-                                              std::int64_t token) {
+                                              Token token) {
   if (token / pool.page_size >= batch.pages_per_request) return kNone;
   const std::int64_t page = batch.page_table[std::int64_t{request} * batch.pages_per_request + token / pool.page_size];
   return page >= 1 && page < pool.pages ? page : kNone;

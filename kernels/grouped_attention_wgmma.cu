@@ -24,33 +24,33 @@ using grouped::Place;
 using grouped::WgmmaLayout;
 using grouped::Work;
 
-/// The group's 48 rows to shared memory, by all threads.
+/// The group's 48 rows to shared memory, by all who attend; meanwhile the first tiles are on their way.
 template <class L>
 __device__ void load_queries(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
   constexpr int kChunks = grouped::kDim * 2 / 16;
   const std::uint32_t to = device::shared_address(shared + L::kQueries);
   // Only groups of eight real rows have tiles; the clamp keeps a wrong plan inside the buffer.
   const std::int64_t last = std::int64_t{args.bucket} * kGroupedHeads - 1;
-  for (int i = static_cast<int>(threadIdx.x); i < grouped::kRows * kChunks; i += grouped::kWgmmaThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < grouped::kRows * kChunks;
+       i += grouped::kAttenders * grouped::kGroupThreads) {
     const int row = i / kChunks, chunk = i % kChunks;
     const std::int64_t from = min(std::int64_t{work.group} * grouped::kRows + row, last) * kChunks + chunk;
     grouped::store_shared16(to + device::panel_chunk(grouped::kRows, row, chunk),
                             static_cast<const uint4*>(args.q)[from]);
   }
+  device::publish_to_tensor_cores();
+  grouped::attenders_meet();
 }
 
-/// Barriers, queries and what has to be zero; then the block may part.
+/// Barriers and what has to be zero; then the block may part.
 template <class L>
-__device__ void set_up(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
-                       const grouped::Stages<L>& stages) {
+__device__ void set_up(std::byte* shared, const grouped::Stages<L>& stages) {
   auto* hurt_rows = reinterpret_cast<std::uint32_t*>(shared + L::kHurt);
-  for (int n = static_cast<int>(threadIdx.x); n < grouped::kMaxTiles; n += grouped::kWgmmaThreads) hurt_rows[n] = 0;
+  for (int n = static_cast<int>(threadIdx.x); n < grouped::kMaxTiles; n += L::kThreads) hurt_rows[n] = 0;
   if (threadIdx.x == 0) {
     stages.init();
     *reinterpret_cast<std::uint32_t*>(shared + L::kAgain) = 0;
   }
-  load_queries<L>(args, work, shared);
-  device::publish_to_tensor_cores();
   __syncthreads();
 }
 
@@ -59,17 +59,17 @@ template <class L>
 [[nodiscard]] __device__ bool is_hurt(std::byte* shared, bool seen) {
   auto* again = reinterpret_cast<volatile std::uint32_t*>(shared + L::kAgain);
   if (seen) *again = 1;
-  grouped::block_meets();
+  grouped::block_meets<L>();
   return *again != 0;
 }
 
 template <class L, GroupedGuard kGuard>
-__device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
-  grouped::Bringer<L> bringer(args, work, shared);
+__device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared, int first) {
+  grouped::Bringer<L> bringer(args, work, shared, first);
   bringer.template sweep<kGuard == GroupedGuard::on>(0, false);
   if (is_hurt<L>(shared, false)) {
     bringer.template sweep<kGuard == GroupedGuard::on>(work.local, true);
-    grouped::block_meets();
+    grouped::block_meets<L>();
   }
   for (int i = 0; i < 2 && work.splits > 1; ++i) grouped::group_barrier(work);  // those of attend_all
 }
@@ -79,21 +79,23 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
                            const grouped::Stages<L>& stages, int attender) {
   const Place place(static_cast<int>(threadIdx.x) / 32 % grouped::kGroupWarps, 0);
   const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
+  load_queries<L>(args, work, shared);
+  const grouped::HeldQueries<L> queries(device::shared_address(shared + L::kQueries), place);
   grouped::WarpgroupState state;
-  grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, place, state);
+  grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, queries, place, state);
   const bool contain =
       is_hurt<L>(shared, kGuard == GroupedGuard::on && grouped::has_rows(place) && grouped::sums_hurt(state));
   if (contain) {
     state = {};
-    grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, place, state);
-    grouped::block_meets();
+    grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, queries, place, state);
+    grouped::block_meets<L>();
   }
   auto* sums = reinterpret_cast<float*>(shared + L::kRing);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
   grouped::publish_part<L>(state, sums + attender * grouped::kRows * grouped::kDim, stats + attender * grouped::kRows,
                            place);
   if (contain) {
-    grouped::named_barrier(2, grouped::kAttenders * grouped::kGroupThreads);
+    grouped::attenders_meet();
     grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
   }
   grouped::parts_meet(work);
@@ -102,7 +104,7 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
 }
 
 template <class Format, GroupedGuard kGuard>
-__global__ void __launch_bounds__(grouped::kWgmmaThreads, 1)
+__global__ void __launch_bounds__(WgmmaLayout<Format>::kThreads, 1)
     grouped_attention_wgmma_kernel(const __grid_constant__ GroupedAttentionArgs args, const std::int32_t splits) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   device::wait_for_previous();
@@ -111,27 +113,28 @@ __global__ void __launch_bounds__(grouped::kWgmmaThreads, 1)
   const Work work = grouped::find_work(args, splits);
   if (work.tiles == 0) return grouped::write_empty_rows<L>(args, work);
   const grouped::Stages<L> stages(shared);
-  set_up<L>(args, work, shared, stages);
+  set_up<L>(shared, stages);
   // Said to be the same in all lanes, so that neither branch is one of single threads.
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
-  if (warpgroup == grouped::kAttenders) {
-    device::give_registers<grouped::kBringRegisters>();
-    bring_all<L, kGuard>(args, work, shared);
+  if (warpgroup >= grouped::kAttenders) {
+    device::give_registers<L::kBringRegisters>();
+    bring_all<L, kGuard>(args, work, shared, warpgroup - grouped::kAttenders);
   } else {
-    device::take_registers<grouped::kAttendRegisters>();
+    device::take_registers<L::kAttendRegisters>();
     attend_all<L, kGuard>(args, work, shared, stages, warpgroup);
   }
 #endif
 }
 
 /// A launch of splits blocks a group.
+template <class L>
 class Launch {
  public:
-  Launch(std::int32_t groups, std::int32_t splits, int shared_bytes, KernelPlace place)
+  Launch(std::int32_t groups, std::int32_t splits, KernelPlace place)
       : attributes_(place.start, static_cast<unsigned>(splits)) {
     config_.gridDim = dim3(static_cast<unsigned>(groups * splits));
-    config_.blockDim = dim3(grouped::kWgmmaThreads);
-    config_.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    config_.blockDim = dim3(L::kThreads);
+    config_.dynamicSmemBytes = L::kBytes;
     config_.stream = place.stream;
     attributes_.add_to(config_);
   }
@@ -144,14 +147,14 @@ class Launch {
 
 /// Blocks that share a group: what makes rounds of the chip, each as long as a block's tiles and a start and an end of
 /// it, take the least. From the number of groups alone, so a graph that has it in its key has this in it too.
-template <class K>
-std::int32_t splits_for(K kernel, std::int32_t groups, int shared_bytes) {
+template <class L, class K>
+std::int32_t splits_for(K kernel, std::int32_t groups) {
   constexpr int kFull = 240;  ///< tiles of a group whose eight rows select 2,048 of 8,192 tokens each
   constexpr int kEnds = 16;   ///< start and end of a block, in tiles
   std::int32_t best = 1;
   int least = INT32_MAX;
   for (std::int32_t splits = 1; splits <= 16; splits *= 2) {
-    const Launch launch(groups, splits, shared_bytes, {});
+    const Launch<L> launch(groups, splits, {});
     int clusters = 0;
     if (cudaOccupancyMaxActiveClusters(&clusters, kernel, launch.config()) != cudaSuccess || clusters == 0) {
       static_cast<void>(cudaGetLastError());  // a cluster that this device does not have is no error
@@ -169,12 +172,12 @@ std::int32_t splits_for(K kernel, std::int32_t groups, int shared_bytes) {
 template <class Format, GroupedGuard kGuard>
 void launch(const GroupedAttentionArgs& args, KernelPlace place) {
   const auto kernel = grouped_attention_wgmma_kernel<Format, kGuard>;
-  constexpr int kBytes = WgmmaLayout<Format>::kBytes;
+  using L = WgmmaLayout<Format>;
   // Not stream operations, so they may be called during capture. An error shows up as the launch's.
-  static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+  static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, L::kBytes));
   static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  const std::int32_t splits = splits_for(kernel, args.groups, kBytes);
-  const Launch how(args.groups, splits, kBytes, place);
+  const std::int32_t splits = splits_for<L>(kernel, args.groups);
+  const Launch<L> how(args.groups, splits, place);
   static_cast<void>(cudaLaunchKernelEx(how.config(), kernel, args, splits));
 }
 

@@ -1,9 +1,10 @@
 // A warpgroup that attends, in grouped_attention: scores of 64 rows (48 are somebody's)
 // against a tile, the online softmax of a warp's own 16 rows in its registers, sums
-// over all 256 dims. The tensor cores read the queries and the tiles from shared memory,
-// once for all M tiles. An M tile without an attending query multiplies zeros, which is
-// right because no non-finite V gets into a stage, or the sweep is done again; for the
-// fault that has no such protection such an M tile keeps its sums.
+// over all 256 dims. The tensor cores read the tiles and most of the queries from shared
+// memory, once for all M tiles; the rest of the queries stays in registers. An M tile
+// without an attending query multiplies zeros, which is right because no non-finite V
+// gets into a stage, or the sweep is done again; for the fault that has no such
+// protection such an M tile keeps its sums.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +24,38 @@ __device__ inline bool has_rows(const Place& place) {
   return place.m_tile < kMTiles;
 }
 
+/// What a thread holds of the queries: A fragments of the first steps, and where all of them lie.
 template <class L>
-__device__ void score_tile(std::uint32_t queries, std::uint32_t k_plane, float (&s)[4][4]) {
+struct HeldQueries {
+  std::uint32_t shared;
+  std::uint32_t steps[L::kHeldSteps][4];
+
+  __device__ HeldQueries(std::uint32_t shared_queries, const Place& place) : shared(shared_queries) {
+    // Matrices of eight rows: the lower rows, the upper ones, then both with the step's last eight dims. The fourth
+    // warp reads the third one's rows; nobody asks for its products.
+    const int row = kMRows * min(place.m_tile, kMTiles - 1) + place.lane % 16;
+#pragma unroll
+    for (int step = 0; step < L::kHeldSteps; ++step)
+      device::load_matrices(steps[step], shared + device::panel_chunk(kRows, row, 2 * step + place.lane / 16));
+  }
+};
+
+template <class L>
+__device__ void score_tile(const HeldQueries<L>& queries, std::uint32_t k_plane, float (&s)[4][4]) {
   constexpr int kQueryPanel = kRows * device::kPanelRowBytes, kKeyPanel = kTokens * device::kPanelRowBytes;
-  const std::uint64_t a = device::operand(queries, 0), b = device::operand(k_plane, 0);
+  const std::uint64_t a = device::operand(queries.shared, 0), b = device::operand(k_plane, 0);
   device::hold(s);
   device::begin_products();
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     // Four steps of 16 elements, 32 bytes, to a panel; a descriptor counts 16 bytes.
     const int panel = step / 4, within = step % 4 * 2;
-    device::product_64x32<L::Element::kIsBf16>(s, a + static_cast<std::uint64_t>(panel * (kQueryPanel / 16) + within),
-                                               b + static_cast<std::uint64_t>(panel * (kKeyPanel / 16) + within),
-                                               step > 0);
+    const std::uint64_t keys = b + static_cast<std::uint64_t>(panel * (kKeyPanel / 16) + within);
+    if (step < L::kHeldSteps)
+      device::product_64x32<L::Element::kIsBf16>(s, queries.steps[step], keys, step > 0);
+    else
+      device::product_64x32<L::Element::kIsBf16>(s, a + static_cast<std::uint64_t>(panel * (kQueryPanel / 16) + within),
+                                                 keys, step > 0);
   }
   device::commit_products();
   device::wait_for_products<0>();
@@ -71,8 +91,7 @@ __device__ inline void copy_sums(const float (&from)[kDim / 8][4], float (&to)[k
 /// Every second tile of the block from `first` on; `base` tiles went before.
 template <class L, GroupedGuard kGuard>
 __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& stages, std::int32_t base, int first,
-                       float scale, const Place& place, WarpgroupState& state) {
-  const std::uint32_t queries = device::shared_address(shared + L::kQueries);
+                       float scale, const HeldQueries<L>& queries, const Place& place, WarpgroupState& state) {
 #pragma unroll 1
   for (std::int32_t n = first; n < work.local; n += kAttenders) {
     const std::uint32_t stage = stages.stage(base + n);
@@ -101,7 +120,7 @@ __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& sta
 /// The blocks of the group, or only the threads that attended when the block is alone.
 __device__ inline void parts_meet(const Work& work) {
   if (work.splits > 1) return group_barrier(work);
-  named_barrier(2, kAttenders * kGroupThreads);
+  attenders_meet();
 }
 
 /// Sums and stats of the warp's rows to the warpgroup's part in shared memory.

@@ -1,4 +1,4 @@
-// The warpgroup that brings tiles to the stages of grouped_attention: a 16-bit cache's
+// A warpgroup that brings tiles to the stages of grouped_attention: a 16-bit cache's
 // rows go there as they are; E4M3 codes go to a place of their own and are decoded from
 // it. Each thread decodes, and looks for non-finite elements in, what it copied itself,
 // so nobody waits for anybody here. Rows that no query attends are filled with zeros by
@@ -16,7 +16,7 @@ namespace refrain::grouped {
 
 /// A lane's token of a tile: its microblock, and the mask of that.
 struct PlannedToken {
-  std::int64_t block = 0;
+  std::int32_t block = 0;
   std::uint32_t mask = 0;
 };
 
@@ -62,27 +62,31 @@ class Bringer {
  public:
   using Format = typename L::Element;
 
-  __device__ Bringer(const GroupedAttentionArgs& args, const Work& work, std::byte* shared)
+  /// Of the block's local tiles `first` and every L::kBringers-th from there on.
+  __device__ Bringer(const GroupedAttentionArgs& args, const Work& work, std::byte* shared, std::int32_t first)
       : args_(args),
         work_(work),
+        first_(first),
         shared_(shared),
         stages_(shared),
         codes_(device::shared_address(shared + L::kCodes)) {}
 
-  /// All of the block's tiles, once; `base` tiles went before.
+  /// All of its tiles, once; `base` tiles of the block went before.
   template <bool kZero>
   __device__ void sweep(std::int32_t base, bool contain) {
-    next_ = planned_token(args_, work_, 0, pieces_.lane);
+    next_ = planned_token(args_, work_, first_, pieces_.lane);
+    std::int32_t behind = first_;
 #pragma unroll 1
-    for (std::int32_t n = 0; n < work_.local; ++n) {
+    for (std::int32_t n = first_; n < work_.local; n += L::kBringers) {
       start<kZero>(n, base + n);
-      if (n < kLag) continue;
-      device::wait_for_copies<kLag>();
-      publish(n - kLag, base + n - kLag, contain);
+      if (n - behind < L::kLag * L::kBringers) continue;
+      device::wait_for_copies<L::kLag>();
+      publish(behind, base + behind, contain);
+      behind += L::kBringers;
     }
     device::wait_for_copies<0>();
 #pragma unroll 1
-    for (std::int32_t n = max(0, work_.local - kLag); n < work_.local; ++n) publish(n, base + n, contain);
+    for (; behind < work_.local; behind += L::kBringers) publish(behind, base + behind, contain);
   }
 
  private:
@@ -90,18 +94,18 @@ class Bringer {
   template <bool kZero>
   __device__ void start(std::int32_t n, std::int32_t tile) {
     const PlannedToken token = next_;
-    next_ = planned_token(args_, work_, n + 1, pieces_.lane);
+    next_ = planned_token(args_, work_, n + L::kBringers, pieces_.lane);
     const std::uint32_t attended = kZero ? __ballot_sync(~0u, row_attended(token.mask, pieces_.lane)) : ~0u;
     if (!L::kDecodes) stages_.wait_free(tile);
     if (pieces_.warp == 0 && pieces_.lane % 4 == 0) masks_of<L>(shared_, tile)[pieces_.lane / 4] = token.mask;
     const std::int64_t plane = args_.pool.plane_elements() * Format::kElementBytes;
-    const std::byte* own = args_.pool.data + token.block * (4 * Format::kRowBytes);
-    const auto address = reinterpret_cast<std::uint64_t>(own);
+    // Pieces are multiples of four rows apart, so each is the same row of its microblock.
+    const std::byte* first = args_.pool.data + (pieces_.row(0) & 3) * Format::kRowBytes + 16 * pieces_.chunk;
 #pragma unroll
     for (int i = 0; i < Pieces<L>::kCount; ++i) {
       const int row = pieces_.row(i);
-      const auto* from = reinterpret_cast<const std::byte*>(__shfl_sync(~0u, address, row)) +
-                         (row & 3) * Format::kRowBytes + 16 * pieces_.chunk;
+      const std::byte* from =
+          first + static_cast<std::int64_t>(__shfl_sync(~0u, token.block, row)) * (4 * Format::kRowBytes);
       const bool wanted = (attended >> row & 1u) != 0;
 #pragma unroll
       for (int p = 0; p < 2; ++p) device::copy16_or_zero(place(tile, p, i), from + p * plane, wanted);
@@ -143,12 +147,15 @@ class Bringer {
       for (int i = 0; i < Pieces<L>::kCount; ++i) {
         uint4 codes = load_shared16(code_place<L>(codes_, tile, p, i));
         if (p == 1 && contain) contain_piece(codes, n, pieces_.row(i));
-        store_shared16(plane + pieces_.first(i), {Format::decode(codes.x), Format::decode(codes.x >> 16),
-                                                  Format::decode(codes.y), Format::decode(codes.y >> 16)});
-        store_shared16(plane + pieces_.second(i), {Format::decode(codes.z), Format::decode(codes.z >> 16),
-                                                   Format::decode(codes.w), Format::decode(codes.w >> 16)});
+        store_decoded(plane + pieces_.first(i), codes.x, codes.y);
+        store_decoded(plane + pieces_.second(i), codes.z, codes.w);
       }
     }
+  }
+
+  __device__ static void store_decoded(std::uint32_t to, std::uint32_t low, std::uint32_t high) {
+    store_shared16(to,
+                   {Format::decode(low), Format::decode(low >> 16), Format::decode(high), Format::decode(high >> 16)});
   }
 
   /// Zeroes the piece's non-finite elements and notes its row; false where there are none.
@@ -163,6 +170,7 @@ class Bringer {
 
   const GroupedAttentionArgs& args_;
   const Work& work_;
+  std::int32_t first_;
   std::byte* shared_;
   Stages<L> stages_;
   std::uint32_t codes_;

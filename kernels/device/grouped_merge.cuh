@@ -61,48 +61,63 @@ __device__ inline void group_barrier(const Work& work) {
 }
 
 template <bool kBf16>
-__device__ void store8(void* out, std::int64_t first, const float (&v)[8]) {
-  const uint4 packed = {device::pack_rounded<kBf16>(v[0], v[1]), device::pack_rounded<kBf16>(v[2], v[3]),
-                        device::pack_rounded<kBf16>(v[4], v[5]), device::pack_rounded<kBf16>(v[6], v[7])};
-  *reinterpret_cast<uint4*>(static_cast<std::uint16_t*>(out) + first) = packed;
+__device__ void store4(void* out, std::int64_t first, const float (&v)[4]) {
+  *reinterpret_cast<uint2*>(static_cast<std::uint16_t*>(out) + first) = {device::pack_rounded<kBf16>(v[0], v[1]),
+                                                                         device::pack_rounded<kBf16>(v[2], v[3])};
 }
 
-/// One row by one warp, 8 dims a lane. A row that attended nothing has the factor 0: with the protection off,
-/// a NaN that leaked into it stays to be seen.
+/// In an order of its own, the same at every replay.
+__device__ inline float warp_sum(float value) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0u, value, step);
+  return value;
+}
+
+__device__ inline float warp_max(float value) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value = fmaxf(value, __shfl_xor_sync(~0u, value, step));
+  return value;
+}
+
+/// Half a row by one warp, 4 dims a lane. Lane p weighs part p, and the sums of eight parts are asked for at once:
+/// those of other blocks are far. A row that attended nothing has the factor 0: with the protection off, a NaN that
+/// leaked into it stays to be seen.
 template <class L>
-__device__ void write_row(const GroupedAttentionArgs& args, const Work& work, int row, float* sums, RowStats* stats,
-                          int lane) {
+__device__ void write_half_row(const GroupedAttentionArgs& args, const Work& work, int row, int half, float* sums,
+                               RowStats* stats, int lane) {
+  constexpr int kAtOnce = 8;
   const std::int64_t at = std::int64_t{work.group} * kRows + row;
   if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
-  const int parts = work.splits * L::kParts;
-  const auto stats_of = [&](int part) {
-    return of_block(stats, work, part / L::kParts)[part % L::kParts * kRows + row];
-  };
-  float max = kNegativeInf;
-  for (int part = 0; part < parts; ++part) max = fmaxf(max, stats_of(part).max);
-  const float base = max == kNegativeInf ? 0.0f : max;
-  float sum = 0, out[8] = {};
-  bool attending = false;
-#pragma unroll 2
-  for (int part = 0; part < parts; ++part) {
-    const RowStats own = stats_of(part);
-    const float* from = of_block(sums, work, part / L::kParts) + part % L::kParts * (kRows * kDim);
-    const float weight = exp2_approximate(own.max - base);
-    attending = attending || own.attending != 0;
-    sum += weight * own.sum;
+  const int parts = work.splits * L::kParts, dim = kDim / 2 * half + 4 * lane;
+  RowStats own = {kNegativeInf, 0.0f, 0};
+  if (lane < parts) own = of_block(stats, work, lane / L::kParts)[lane % L::kParts * kRows + row];
+  const float max = warp_max(own.max);
+  const float weight = exp2_approximate(own.max - (max == kNegativeInf ? 0.0f : max));
+  const float sum = warp_sum(weight * own.sum);
+  const bool attending = __any_sync(~0u, own.attending != 0);
+  float out[4] = {};
+#pragma unroll 1
+  for (int first = 0; first < parts; first += kAtOnce) {
+    float4 four[kAtOnce] = {};
 #pragma unroll
-    for (int i = 0; i < 8; i += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + L::sum_index(row, 8 * lane + i));
-      out[i] += weight * four.x, out[i + 1] += weight * four.y, out[i + 2] += weight * four.z,
-          out[i + 3] += weight * four.w;
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int part = first + i;
+      if (part < parts)
+        four[i] = *reinterpret_cast<const float4*>(of_block(sums, work, part / L::kParts) +
+                                                   part % L::kParts * (kRows * kDim) + L::sum_index(row, dim));
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const float w = __shfl_sync(~0u, weight, first + i);  // 0 where there is no such part
+      out[0] += w * four[i].x, out[1] += w * four[i].y, out[2] += w * four[i].z, out[3] += w * four[i].w;
     }
   }
   const float factor = attending ? __fdiv_rn(*args.v_scale, sum) : 0.0f;
   // + 0 turns -0 into +0, so that the sign of an unattended V element can't show in a zero.
 #pragma unroll
   for (float& value : out) value = value * factor + 0.0f;
-  store8<L::Element::kIsBf16>(args.out, at * kDim + 8 * lane, out);
-  if (lane == 0) args.lse[at] = attending ? (max + log2f(sum)) * 0.693147180559945309f : kNegativeInf;
+  store4<L::Element::kIsBf16>(args.out, at * kDim + dim, out);
+  if (lane == 0 && half == 0) args.lse[at] = attending ? (max + log2f(sum)) * 0.693147180559945309f : kNegativeInf;
 }
 
 /// This block's share of a group without tokens, by its first L::kEndWarps warps.
@@ -114,7 +129,7 @@ __device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& w
   for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kEndWarps) {
     const std::int64_t at = std::int64_t{work.group} * kRows + row;
     if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
-    store8<L::Element::kIsBf16>(args.out, at * kDim + 8 * lane, {});
+    static_cast<uint4*>(args.out)[at * (kDim / 8) + lane] = {};
     if (lane == 0) args.lse[at] = kNegativeInf;
   }
 }
@@ -124,9 +139,9 @@ __device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& w
 template <class L>
 __device__ void write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int share = kRows / work.splits;
-  for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kEndWarps)
-    write_row<L>(args, work, row, sums, stats, lane);
+  const int halves = 2 * kRows / work.splits;
+  for (int half = work.rank * halves + warp; half < (work.rank + 1) * halves; half += L::kEndWarps)
+    write_half_row<L>(args, work, half / 2, half % 2, sums, stats, lane);
 }
 
 }  // namespace refrain::grouped

@@ -63,11 +63,12 @@ struct Work {
   std::int32_t local = 0;  ///< of this block
 };
 
-/// Which tiles of which group this block works on, from its place in a grid of splits blocks a group.
+/// Which tiles of which group this block works on, from its place in a grid of splits blocks a group. The last groups
+/// come first: later rows of a prompt see more, so the longest groups don't begin when the others end.
 __device__ inline Work find_work(const GroupedAttentionArgs& args, std::int32_t splits) {
   Work work;
   work.splits = splits;
-  work.group = static_cast<std::int32_t>(blockIdx.x) / splits;
+  work.group = args.groups - 1 - static_cast<std::int32_t>(blockIdx.x) / splits;
   work.rank = static_cast<std::int32_t>(blockIdx.x) % splits;
   work.tiles = max(0, min(args.tokens[work.group] / kTokens, kMaxTiles));
   work.local = (work.tiles - work.rank + splits - 1) / splits;

@@ -16,11 +16,7 @@
 namespace refrain::grouped {
 
 inline constexpr int kAttenders = 2, kGroupThreads = 128, kGroupWarps = 4;  ///< of a warpgroup
-inline constexpr int kWgmmaThreads = (kAttenders + 1) * kGroupThreads;
-/// Of the 168 a thread that the block begins with: sums alone are 128.
-inline constexpr int kAttendRegisters = 224, kBringRegisters = 56;
-inline constexpr int kLag = 3;        ///< tiles that are on their way before the first of them is awaited
-inline constexpr int kMaskTiles = 8;  ///< tiles whose masks are kept
+inline constexpr int kMaskTiles = 8;                                        ///< tiles whose masks are kept
 inline constexpr int kQueryBytes = kRows * kDim * 2, kWidePlaneBytes = kTokens * kDim * 2;
 
 /// The cache's codec is Format's; in the stages lies what it decodes to, in the panels of wgmma.cuh.
@@ -29,8 +25,16 @@ struct WgmmaLayout {
   using Element = Format;
   static constexpr bool kDecodes = Format::kElementBytes == 1;
   static constexpr int kParts = kAttenders, kEndWarps = kAttenders * kGroupWarps;
+  static constexpr int kBringers = 1;  ///< each brings every kBringers-th tile
+  static constexpr int kThreads = (kAttenders + kBringers) * kGroupThreads;
+  /// Of the 65,536 / kThreads a thread that the block begins with: sums alone are 128.
+  static constexpr int kBringRegisters = 56, kAttendRegisters = 224;
+  static constexpr int kHeldSteps = 8;  ///< of the queries' kSteps, in those registers
+  static_assert((kAttenders * kAttendRegisters + kBringers * kBringRegisters) * kGroupThreads <= 65536);
+  static constexpr int kLag = 3;  ///< tiles of a bringer on their way when it awaits one more
   static constexpr int kStages = kDecodes ? 4 : 6, kStageBytes = 2 * kWidePlaneBytes;
-  static constexpr int kCodeTiles = kDecodes ? kLag + 1 : 0, kCodeBytes = 2 * kTokens * kDim;  ///< of a tile
+  static constexpr int kCodeTiles = kDecodes ? kBringers * (kLag + 1) : 0,
+                       kCodeBytes = 2 * kTokens * kDim;  ///< of a tile
   static constexpr int kQueries = 0;
   static constexpr int kRing = kQueries + kQueryBytes;  ///< rows 48 to 63 of the queries read on into it
   static constexpr int kCodes = kRing + kStages * kStageBytes;
@@ -42,8 +46,8 @@ struct WgmmaLayout {
   static constexpr int kBytes = kAgain + 16;
   static_assert(kRing % 1024 == 0 && kQueryBytes / 4 % 1024 == 0 && kBarriers % 8 == 0);
   static_assert(kBytes <= 227 * 1024);
-  static_assert(kStages > kLag && kStages * kStageBytes >= kParts * kSumsBytes);
-  static_assert(kMaskTiles >= (kDecodes ? kLag + 1 : 0) + kStages);  // the slot's last reader is done
+  static_assert(kStages > kBringers * kLag && kStages * kStageBytes >= kParts * kSumsBytes);
+  static_assert(kMaskTiles >= kCodeTiles + kStages);  // the slot's last reader is done
 
   __device__ static int sum_index(int row, int dim) { return Layout<Wide<false>>::sum_index(row, dim); }
 };
@@ -79,8 +83,14 @@ struct Stages {
 };
 
 /// All threads of the block, wherever in the code they stand.
-__device__ inline void block_meets() {
-  named_barrier(1, kWgmmaThreads);
+template <class L>
+__device__ void block_meets() {
+  named_barrier(1, L::kThreads);
+}
+
+/// All threads that attend.
+__device__ inline void attenders_meet() {
+  named_barrier(2, kAttenders * kGroupThreads);
 }
 
 /// The masks of local tile n.

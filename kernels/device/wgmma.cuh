@@ -82,6 +82,19 @@ __device__ void product_64x32(float (&c)[4][4], std::uint64_t a, std::uint64_t b
 #undef REFRAIN_WGMMA_64X32
 }
 
+/// The same with a in registers.
+template <bool kBf16>
+__device__ void product_64x32(float (&c)[4][4], const std::uint32_t (&a)[4], std::uint64_t b, bool add) {
+#define REFRAIN_WGMMA_64X32(type)                                                                                \
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %21, 0;\n"                                                        \
+               "wgmma.mma_async.sync.aligned.m64n32k16.f32." type "." type                                       \
+               " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, {%16,%17,%18,%19}, %20, p, 1, 1, 0; }" \
+               : REFRAIN_WGMMA_TILES4(c, 0)                                                                      \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add ? 1 : 0))
+  if constexpr (kBf16) REFRAIN_WGMMA_64X32("bf16"); else REFRAIN_WGMMA_64X32("f16");
+#undef REFRAIN_WGMMA_64X32
+}
+
 /// 16 column tiles of c from kFirst on += a @ b: 64 x 128, a in registers, b with the 128 columns close together: it is
 /// read transposed.
 template <bool kBf16, int kFirst, int kTiles>

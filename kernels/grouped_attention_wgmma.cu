@@ -67,8 +67,8 @@ template <class L, GroupedGuard kGuard>
 __device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared, int first) {
   grouped::Bringer<L> bringer(args, work, shared, first);
   bringer.template sweep<kGuard == GroupedGuard::on>(0, false);
-  if (is_hurt<L>(shared, false)) {
-    bringer.template sweep<kGuard == GroupedGuard::on>(work.local, true);
+  if (is_hurt<L>(shared, false) && kGuard == GroupedGuard::on) {
+    bringer.template sweep<true>(work.local, true);
     grouped::block_meets<L>();
   }
   for (int i = 0; i < 2 && work.splits > 1; ++i) grouped::group_barrier(work);  // those of attend_all
@@ -83,8 +83,9 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
   const grouped::HeldQueries<L> queries(device::shared_address(shared + L::kQueries), place);
   grouped::WarpgroupState state;
   grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, queries, place, state);
+  constexpr bool kGuarded = kGuard == GroupedGuard::on;
   const bool contain =
-      is_hurt<L>(shared, kGuard == GroupedGuard::on && grouped::has_rows(place) && grouped::sums_hurt(state));
+      is_hurt<L>(shared, kGuarded && grouped::has_rows(place) && grouped::sums_hurt(state)) && kGuarded;
   if (contain) {
     state = {};
     grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, queries, place, state);

@@ -1,8 +1,8 @@
 // The geometry of grouped_attention on warpgroups: two that attend, each to every
 // second tile of the block with softmax and sums of its own, and one that brings the
-// tiles to them through a ring of stages. A warpgroup multiplies 64 rows at a time:
-// warp w has the 16-row M tile w, and the fourth warp's rows are nobody's. Shared
-// memory is laid out here and nowhere else.
+// tiles to them through a ring of stages, or two where they are decoded on the way.
+// A warpgroup multiplies 64 rows at a time: warp w has the 16-row M tile w, and the
+// fourth warp's rows are nobody's. Shared memory is laid out here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct WgmmaLayout {
   using Element = Format;
   static constexpr bool kDecodes = Format::kElementBytes == 1;
   static constexpr int kParts = kAttenders, kEndWarps = kAttenders * kGroupWarps;
-  static constexpr int kBringers = 1;  ///< each brings every kBringers-th tile
+  static constexpr int kBringers = kDecodes ? 2 : 1;  ///< each brings every kBringers-th tile
   static constexpr int kThreads = (kAttenders + kBringers) * kGroupThreads;
   /// Of the 65,536 / kThreads a thread that the block begins with: sums alone are 128.
-  static constexpr int kBringRegisters = 56, kAttendRegisters = 224;
-  static constexpr int kHeldSteps = 8;  ///< of the queries' kSteps, in those registers
+  static constexpr int kBringRegisters = 56, kAttendRegisters = kDecodes ? 200 : 224;
+  static constexpr int kHeldSteps = kDecodes ? 4 : 8;  ///< of the queries' kSteps, in those registers
   static_assert((kAttenders * kAttendRegisters + kBringers * kBringRegisters) * kGroupThreads <= 65536);
-  static constexpr int kLag = 3;  ///< tiles of a bringer on their way when it awaits one more
+  static constexpr int kLag = kDecodes ? 1 : 3;  ///< tiles of a bringer on their way when it awaits one more
   static constexpr int kStages = kDecodes ? 4 : 6, kStageBytes = 2 * kWidePlaneBytes;
   static constexpr int kCodeTiles = kDecodes ? kBringers * (kLag + 1) : 0,
                        kCodeBytes = 2 * kTokens * kDim;  ///< of a tile

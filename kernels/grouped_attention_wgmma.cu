@@ -154,7 +154,10 @@ std::int32_t splits_for(K kernel, std::int32_t groups) {
   constexpr int kEnds = 16;   ///< start and end of a block, in tiles
   std::int32_t best = 1;
   int least = INT32_MAX;
-  for (std::int32_t splits = 1; splits <= 16; splits *= 2) {
+  // What divides the 48 rows. A cluster lies within one GPC, so the chip holds fewer clusters than it has
+  // multiprocessors for, and with powers of two alone the next size down would be half.
+  for (const std::int32_t splits : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    static_assert(grouped::kRows == 48);
     const Launch<L> launch(groups, splits, {});
     int clusters = 0;
     if (cudaOccupancyMaxActiveClusters(&clusters, kernel, launch.config()) != cudaSuccess || clusters == 0) {

@@ -56,20 +56,21 @@ __device__ void set_up(std::byte* shared, const grouped::Stages<L>& stages) {
 
 /// After a sweep, by all threads: whether it has to be done again.
 template <class L>
-[[nodiscard]] __device__ bool is_hurt(std::byte* shared, bool seen) {
+[[nodiscard]] __device__ bool is_hurt(std::byte* shared, const grouped::Stages<L>& stages, bool seen) {
   auto* again = reinterpret_cast<volatile std::uint32_t*>(shared + L::kAgain);
   if (seen) *again = 1;
-  grouped::block_meets<L>();
+  stages.block_meets(0);
   return *again != 0;
 }
 
 template <class L, GroupedGuard kGuard>
-__device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared, int first) {
+__device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                          const grouped::Stages<L>& stages, int first) {
   grouped::Bringer<L> bringer(args, work, shared, first);
   bringer.template sweep<kGuard == GroupedGuard::on>(0, false);
-  if (is_hurt<L>(shared, false) && kGuard == GroupedGuard::on) {
+  if (is_hurt<L>(shared, stages, false) && kGuard == GroupedGuard::on) {
     bringer.template sweep<true>(work.local, true);
-    grouped::block_meets<L>();
+    stages.block_meets(1);
   }
   for (int i = 0; i < 2 && work.splits > 1; ++i) grouped::group_barrier(work);  // those of attend_all
 }
@@ -85,11 +86,11 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
   grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, queries, place, state);
   constexpr bool kGuarded = kGuard == GroupedGuard::on;
   const bool contain =
-      is_hurt<L>(shared, kGuarded && grouped::has_rows(place) && grouped::sums_hurt(state)) && kGuarded;
+      is_hurt<L>(shared, stages, kGuarded && grouped::has_rows(place) && grouped::sums_hurt(state)) && kGuarded;
   if (contain) {
     state = {};
     grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, queries, place, state);
-    grouped::block_meets<L>();
+    stages.block_meets(1);
   }
   auto* sums = reinterpret_cast<float*>(shared + L::kRing);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(WgmmaLayout<Format>::kThreads, 1)
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
   if (warpgroup >= grouped::kAttenders) {
     device::give_registers<L::kBringRegisters>();
-    bring_all<L, kGuard>(args, work, shared, warpgroup - grouped::kAttenders);
+    bring_all<L, kGuard>(args, work, shared, stages, warpgroup - grouped::kAttenders);
   } else {
     device::take_registers<L::kAttendRegisters>();
     attend_all<L, kGuard>(args, work, shared, stages, warpgroup);

@@ -40,7 +40,8 @@ struct WgmmaLayout {
   static constexpr int kCodes = kRing + kStages * kStageBytes;
   static constexpr int kMasks = kCodes + kCodeTiles * kCodeBytes;
   static constexpr int kBarriers = kMasks + kMaskTiles * kTileMicroblocks * 4;  ///< a stage: full, then free
-  static constexpr int kStats = kBarriers + 2 * kStages * 8;
+  static constexpr int kMeeting = kBarriers + 2 * kStages * 8;                  ///< the barrier of the whole block
+  static constexpr int kStats = kMeeting + 16;
   static constexpr int kHurt = kStats + kParts * kRows * static_cast<int>(sizeof(RowStats));
   static constexpr int kAgain = kHurt + 4 * kMaxTiles;  ///< 1 when the sums of the block are hurt
   static constexpr int kBytes = kAgain + 16;
@@ -52,19 +53,22 @@ struct WgmmaLayout {
   __device__ static int sum_index(int row, int dim) { return Layout<Wide<false>>::sum_index(row, dim); }
 };
 
-/// Hand-over of the block's stages. Tiles are counted over both sweeps.
+/// Hand-over of the block's stages, and its meetings. Tiles are counted over both sweeps.
 template <class L>
 struct Stages {
-  std::uint32_t ring, barriers;
+  std::uint32_t ring, barriers, meeting;
 
   __device__ explicit Stages(std::byte* shared)
-      : ring(device::shared_address(shared + L::kRing)), barriers(device::shared_address(shared + L::kBarriers)) {}
+      : ring(device::shared_address(shared + L::kRing)),
+        barriers(device::shared_address(shared + L::kBarriers)),
+        meeting(device::shared_address(shared + L::kMeeting)) {}
 
   __device__ void init() const {
     for (int stage = 0; stage < L::kStages; ++stage) {
       device::init_barrier(barriers + 16 * stage, kGroupWarps);
       device::init_barrier(barriers + 16 * stage + 8, kGroupWarps);
     }
+    device::init_barrier(meeting, L::kThreads / 32);
   }
   [[nodiscard]] __device__ std::uint32_t stage(std::int32_t tile) const {
     return ring + static_cast<std::uint32_t>(tile % L::kStages * L::kStageBytes);
@@ -80,13 +84,13 @@ struct Stages {
   __device__ void wait_free(std::int32_t tile) const {
     device::wait_for_turn(free(tile), static_cast<std::uint32_t>(tile / L::kStages & 1 ^ 1));
   }
+  /// All threads of the block, wherever in the code they stand, for the nth time (from 0).
+  __device__ void block_meets(std::uint32_t nth) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) device::arrive(meeting);
+    device::wait_for_turn(meeting, nth & 1);
+  }
 };
-
-/// All threads of the block, wherever in the code they stand.
-template <class L>
-__device__ void block_meets() {
-  named_barrier(1, L::kThreads);
-}
 
 /// All threads that attend.
 __device__ inline void attenders_meet() {

@@ -53,7 +53,9 @@ __device__ void attend_tile(const grouped::Queries<Format::kParkedSteps>& q, flo
     for (float& score : tile) score *= scale;
   grouped::exchange_scores(mine, s, shared + Layout<Format>::kExchange, place);
   std::uint32_t p[2][4];
-  grouped::softmax_tile<Format::kIsBf16>(s, attended, state, p);
+  float factor[2];
+  grouped::softmax_tile<Format::kIsBf16>(s, attended, state, p, factor);
+  grouped::carry_on<Format::kIsBf16>(state, factor, p);
   Format::accumulate(state.sums, p, v_plane, place);
 }
 
@@ -109,7 +111,8 @@ __global__ void __launch_bounds__(grouped::kThreads, 2)
   extern __shared__ __align__(1024) std::byte shared[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const Place place(warp / 2, warp % 2);
-  const Work work = grouped::find_work(args, splits);
+  Work work(args, splits);
+  work.count_tiles(args);
   if (work.tiles == 0) return grouped::write_empty_rows<Layout<Format>>(args, work);
   auto* hurt_rows = reinterpret_cast<std::uint32_t*>(shared + Layout<Format>::kHurt);
   for (int n = static_cast<int>(threadIdx.x); kZero && n < grouped::kMaxTiles; n += grouped::kThreads) hurt_rows[n] = 0;
@@ -134,7 +137,7 @@ __global__ void __launch_bounds__(grouped::kThreads, 2)
   }
   grouped::group_barrier(work);
   grouped::write_rows<Layout<Format>>(args, work, sums, stats);
-  if (work.splits > 1) grouped::group_barrier(work);
+  if (work.splits > 1) grouped::group_parts();
 }
 
 /// Blocks that share a group: as many as fill a chip of about 128 multiprocessors once, where clusters exist.

@@ -1,20 +1,21 @@
 // One block a multiprocessor works on a group, or a cluster of up to sixteen shares one
 // when groups are too few to fill the chip. Nothing in the loop waits for the whole
-// block: stages go from the warpgroup that brings them to the two that attend and back.
-// Non-finite V costs nothing until it is there: such an element shows in the sums, and
-// then the block goes over its tiles again with such elements taken out. Zeroing what
-// nobody attends costs a 16-bit cache nothing either, and E4M3 1 to 6 % (an H200), since
-// it stands in the one warpgroup that also decodes.
-// What limits: with many groups the gathers from the L2 (16 bits) or shared memory (E4M3:
-// codes in and out, 16 bits in, and the tensor cores' reads); with few, the length of a
-// block's chain of tiles.
+// block: stages go from the warpgroups that bring them to the two that attend and back,
+// K and V by themselves. Non-finite V costs nothing until it is there: such an element
+// shows in the sums, and then the block goes over its tiles again with such elements
+// taken out.
+// What limits: an attender's chain of products, softmax and products, two of which lie
+// side by side on the tensor cores; with an E4M3 cache also decoding on the way to
+// them; with few groups the start, the end and the part of the chip that they fill.
 #include <cassert>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/device/early_start.cuh"
 #include "kernels/device/grouped_attend.cuh"
 #include "kernels/device/grouped_bring.cuh"
 #include "kernels/device/grouped_contain.cuh"
+#include "kernels/device/grouped_decode.cuh"
 #include "kernels/grouped_attention_kernels.hpp"
 
 namespace refrain {
@@ -27,17 +28,22 @@ using grouped::Work;
 /// The group's 48 rows to shared memory, by all who attend; meanwhile the first tiles are on their way.
 template <class L>
 __device__ void load_queries(const GroupedAttentionArgs& args, const Work& work, std::byte* shared) {
-  constexpr int kChunks = grouped::kDim * 2 / 16;
+  constexpr int kChunks = grouped::kDim * 2 / 16, kLoaders = grouped::kAttenders * grouped::kGroupThreads;
+  constexpr int kEach = grouped::kRows * kChunks / kLoaders;
+  static_assert(kEach * kLoaders == grouped::kRows * kChunks);
   const std::uint32_t to = device::shared_address(shared + L::kQueries);
   // Only groups of eight real rows have tiles; the clamp keeps a wrong plan inside the buffer.
   const std::int64_t last = std::int64_t{args.bucket} * kGroupedHeads - 1;
-  for (int i = static_cast<int>(threadIdx.x); i < grouped::kRows * kChunks;
-       i += grouped::kAttenders * grouped::kGroupThreads) {
-    const int row = i / kChunks, chunk = i % kChunks;
-    const std::int64_t from = min(std::int64_t{work.group} * grouped::kRows + row, last) * kChunks + chunk;
-    grouped::store_shared16(to + device::panel_chunk(grouped::kRows, row, chunk),
-                            static_cast<const uint4*>(args.q)[from]);
-  }
+  const int row = static_cast<int>(threadIdx.x) / kChunks, chunk = static_cast<int>(threadIdx.x) % kChunks;
+  constexpr int kStep = kLoaders / kChunks;  // rows
+  uint4 four[kEach];
+#pragma unroll
+  for (int i = 0; i < kEach; ++i)
+    four[i] = static_cast<const uint4*>(
+        args.q)[min(std::int64_t{work.group} * grouped::kRows + row + kStep * i, last) * kChunks + chunk];
+#pragma unroll
+  for (int i = 0; i < kEach; ++i)
+    grouped::store_shared16(to + device::panel_chunk(grouped::kRows, row + kStep * i, chunk), four[i]);
   device::publish_to_tensor_cores();
   grouped::attenders_meet();
 }
@@ -54,55 +60,68 @@ __device__ void set_up(std::byte* shared, const grouped::Stages<L>& stages) {
   __syncthreads();
 }
 
-/// After a sweep, by all threads: whether it has to be done again.
+/// After a sweep, by all threads: whether the first one has to be done again.
 template <class L>
-[[nodiscard]] __device__ bool is_hurt(std::byte* shared, const grouped::Stages<L>& stages, bool seen) {
+[[nodiscard]] __device__ bool is_hurt(std::byte* shared, const grouped::Stages<L>& stages, bool second, bool seen) {
   auto* again = reinterpret_cast<volatile std::uint32_t*>(shared + L::kAgain);
   if (seen) *again = 1;
-  stages.block_meets(0);
+  stages.block_meets(second ? 1 : 0);
   return *again != 0;
+}
+
+/// After the sums of the block are in shared memory, by all threads.
+template <class L>
+__device__ void write_group(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                            const grouped::Stages<L>& stages, bool second) {
+  work.splits > 1 ? grouped::group_barrier(work) : stages.block_meets(second ? 2 : 1);
+  grouped::write_rows<L>(args, work, reinterpret_cast<float*>(shared + L::kRing),
+                         reinterpret_cast<grouped::RowStats*>(shared + L::kStats));
+  if (work.splits > 1) grouped::group_parts();
 }
 
 template <class L, GroupedGuard kGuard>
 __device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
-                          const grouped::Stages<L>& stages, int first) {
-  grouped::Bringer<L> bringer(args, work, shared, first);
-  bringer.template sweep<kGuard == GroupedGuard::on>(0, false);
-  if (is_hurt<L>(shared, stages, false) && kGuard == GroupedGuard::on) {
-    bringer.template sweep<true>(work.local, true);
-    stages.block_meets(1);
+                          const grouped::Stages<L>& stages, int first, const grouped::PlannedTiles& planned) {
+  constexpr bool kGuarded = kGuard == GroupedGuard::on;
+  std::conditional_t<L::kDecodes, grouped::CodeBringer<L>, grouped::WideBringer<L>> bringer(args, work, shared, stages,
+                                                                                            first, planned);
+  bool second = false;
+  while (true) {
+    bringer.template sweep<kGuarded>(second ? work.local : 0, kGuarded && second);
+    if (!is_hurt<L>(shared, stages, second, false) || second || !kGuarded) break;
+    second = true;
   }
-  for (int i = 0; i < 2 && work.splits > 1; ++i) grouped::group_barrier(work);  // those of attend_all
+  write_group<L>(args, work, shared, stages, second);
 }
 
 template <class L, GroupedGuard kGuard>
 __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
                            const grouped::Stages<L>& stages, int attender) {
+  constexpr bool kGuarded = kGuard == GroupedGuard::on;
   const Place place(static_cast<int>(threadIdx.x) / 32 % grouped::kGroupWarps, 0);
   const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
   load_queries<L>(args, work, shared);
   const grouped::HeldQueries<L> queries(device::shared_address(shared + L::kQueries), place);
   grouped::WarpgroupState state;
-  grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, queries, place, state);
-  constexpr bool kGuarded = kGuard == GroupedGuard::on;
-  const bool contain =
-      is_hurt<L>(shared, stages, kGuarded && grouped::has_rows(place) && grouped::sums_hurt(state)) && kGuarded;
-  if (contain) {
+  bool second = false;
+  while (true) {
+    grouped::attend<L, kGuard>(work, shared, stages, second ? work.local : 0, attender, scale, queries, place, state);
+    const bool seen = kGuarded && !second && grouped::has_rows(place) && grouped::sums_hurt(state);
+    if (!is_hurt<L>(shared, stages, second, seen) || second || !kGuarded) break;
+    second = true;
     state = {};
-    grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, queries, place, state);
-    stages.block_meets(1);
   }
   auto* sums = reinterpret_cast<float*>(shared + L::kRing);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
-  grouped::publish_part<L>(state, sums + attender * grouped::kRows * grouped::kDim, stats + attender * grouped::kRows,
-                           place);
-  if (contain) {
+  if (attender == 0)
+    grouped::put_together<L, 0>(state, sums, stats, place);
+  else
+    grouped::put_together<L, 1>(state, sums, stats, place);
+  if (second) {
     grouped::attenders_meet();
     grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
   }
-  grouped::parts_meet(work);
-  grouped::write_rows<L>(args, work, sums, stats);
-  if (work.splits > 1) grouped::group_barrier(work);
+  write_group<L>(args, work, shared, stages, second);
 }
 
 template <class Format, GroupedGuard kGuard>
@@ -112,15 +131,19 @@ __global__ void __launch_bounds__(WgmmaLayout<Format>::kThreads, 1)
   device::wait_for_previous();
   using L = WgmmaLayout<Format>;
   extern __shared__ __align__(1024) std::byte shared[];
-  const Work work = grouped::find_work(args, splits);
+  Work work(args, splits);
+  // Said to be the same in all lanes, so that neither branch is one of single threads.
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
+  const int bringer = warpgroup - grouped::kAttenders;
+  grouped::PlannedTiles planned;  // on its way while the tiles are counted
+  if (bringer >= 0) planned = {args, work, bringer, 0, L::kBringers};
+  work.count_tiles(args);
   if (work.tiles == 0) return grouped::write_empty_rows<L>(args, work);
   const grouped::Stages<L> stages(shared);
   set_up<L>(shared, stages);
-  // Said to be the same in all lanes, so that neither branch is one of single threads.
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
-  if (warpgroup >= grouped::kAttenders) {
+  if (bringer >= 0) {
     device::give_registers<L::kBringRegisters>();
-    bring_all<L, kGuard>(args, work, shared, stages, warpgroup - grouped::kAttenders);
+    bring_all<L, kGuard>(args, work, shared, stages, bringer, planned);
   } else {
     device::take_registers<L::kAttendRegisters>();
     attend_all<L, kGuard>(args, work, shared, stages, warpgroup);

@@ -28,8 +28,6 @@ union Shared {
   GroupTable table;
   device::WideUnion wide;
 };
-static_assert(2 * (sizeof(Shared) + sizeof(GroupPlan) + 4 * (device::kPlanThreads / 32) + 1024) <= 228 * 1024,
-              "two blocks fit a multiprocessor");
 
 /// False when there is no room near the microblock's place.
 __device__ bool insert(GroupTable& table, std::int32_t id, std::int32_t query, std::int32_t token,
@@ -63,53 +61,48 @@ __device__ bool insert_broken(const PlanGroupedArgs& args, const RowSelection& s
 
 constexpr std::int32_t kQueries = 4;  ///< whose blocks a thread has under way at once
 
-/// This thread's block of queries [first, first + 4) of the group: entries that count only where the row has so many
+/// One block of each of queries [first, first + 4) of the group: entries that count only where the row has so many
 /// blocks, so that they may be read before that is known.
 struct Blocks {
+  std::int32_t first, at;
   std::int32_t entries[kQueries][4];
 
-  __device__ Blocks(const PlanGroupedArgs& args, std::int32_t group, std::int32_t first) {
+  /// Of the whole block of threads' turn `turn`: kSelectedBlocks threads have a query's blocks.
+  __device__ Blocks(const PlanGroupedArgs& args, std::int32_t group, std::int32_t turn)
+      : first((static_cast<std::int32_t>(threadIdx.x) / kSelectedBlocks + turn) * kQueries),
+        at(static_cast<std::int32_t>(threadIdx.x) % kSelectedBlocks) {
     const std::int32_t* from = args.selected + std::int64_t{group * kGroupRows + first} * kSelectedWidth;
 #pragma unroll
     for (std::int32_t q = 0; q < kQueries; ++q)
 #pragma unroll
-      for (std::int32_t i = 0; i < 4; ++i)
-        entries[q][i] = from[q * kSelectedWidth + 4 * static_cast<std::int32_t>(threadIdx.x) + i];
+      for (std::int32_t i = 0; i < 4; ++i) entries[q][i] = from[q * kSelectedWidth + 4 * at + i];
   }
 };
 
-/// What the blocks add, as one look at each page table says.
-struct Members {
+/// Adds the blocks, after one look at all page tables; false where there was no room.
+__device__ bool insert_all(const PlanGroupedArgs& args, const GroupPlan& plan, GroupTable& table,
+                           const Blocks& blocks) {
   std::int64_t ids[kQueries];
-  std::int32_t tokens[kQueries];
-  bool broken[kQueries];  ///< not one whole microblock: entry by entry
-
-  __device__ Members(const PlanGroupedArgs& args, const GroupPlan& plan, std::int32_t first, const Blocks& blocks) {
+  bool broken[kQueries];  // not one whole microblock: entry by entry
 #pragma unroll
-    for (std::int32_t q = 0; q < kQueries; ++q) {
-      const RowSelection& s = plan.rows[first + q];
-      const bool counts = static_cast<std::int32_t>(threadIdx.x) < s.complete;
-      const bool whole = device::is_aligned_block(blocks.entries[q]) && blocks.entries[q][3] < s.seq_len;
-      tokens[q] = blocks.entries[q][0];
-      ids[q] = counts && whole ? device::microblock_of(args.batch, args.pool, s, tokens[q]) : device::kNone;
-      broken[q] = counts && !whole;
-    }
+  for (std::int32_t q = 0; q < kQueries; ++q) {
+    const RowSelection& s = plan.rows[blocks.first + q];
+    const bool counts = blocks.at < s.complete;
+    const bool whole = device::is_aligned_block(blocks.entries[q]) && blocks.entries[q][3] < s.seq_len;
+    ids[q] = counts && whole ? device::microblock_of(args.batch, args.pool, s, blocks.entries[q][0]) : device::kNone;
+    broken[q] = counts && !whole;
   }
-
-  [[nodiscard]] __device__ bool insert_all(const PlanGroupedArgs& args, const GroupPlan& plan, GroupTable& table,
-                                           std::int32_t first) const {
-    bool room = true;
+  bool room = true;
 #pragma unroll
-    for (std::int32_t q = 0; q < kQueries; ++q) {
-      if (ids[q] != device::kNone)
-        room = insert(table, static_cast<std::int32_t>(ids[q]), first + q, tokens[q], 0xFu) && room;
-      else if (broken[q])
-        room =
-            insert_broken(args, plan.rows[first + q], table, first + q, static_cast<std::int32_t>(threadIdx.x)) && room;
-    }
-    return room;
+  for (std::int32_t q = 0; q < kQueries; ++q) {
+    const std::int32_t query = blocks.first + q;
+    if (ids[q] != device::kNone)
+      room = insert(table, static_cast<std::int32_t>(ids[q]), query, blocks.entries[q][0], 0xFu) && room;
+    else if (broken[q])
+      room = insert_broken(args, plan.rows[query], table, query, blocks.at) && room;
   }
-};
+  return room;
+}
 
 __device__ bool insert_tail(const PlanGroupedArgs& args, const RowSelection& s, GroupTable& table, std::int32_t query) {
   if (s.tail == 0) return true;
@@ -117,14 +110,16 @@ __device__ bool insert_tail(const PlanGroupedArgs& args, const RowSelection& s, 
   return id == device::kNone || insert(table, static_cast<std::int32_t>(id), query, s.tail_first, (1u << s.tail) - 1u);
 }
 
-/// The whole union, by all threads; the same answer in every thread. The table is clear.
+/// The whole union, by all threads; the same answer in every thread. The table is clear, `blocks` are those of turn 0.
+template <std::int32_t kThreads>
 __device__ bool unite(const PlanGroupedArgs& args, const GroupPlan& plan, GroupTable& table, std::int32_t group,
-                      const Blocks& low_blocks) {
-  const Members low(args, plan, 0, low_blocks);
-  const Blocks high_blocks(args, group, kQueries);
-  bool room = low.insert_all(args, plan, table, 0);
-  const Members high(args, plan, kQueries, high_blocks);
-  room = high.insert_all(args, plan, table, kQueries) && room;
+                      const Blocks& blocks) {
+  constexpr std::int32_t kTurns = kGroupRows * kSelectedBlocks / (kQueries * kThreads);
+  static_assert(kThreads % kSelectedBlocks == 0 && kTurns * kQueries * kThreads == kGroupRows * kSelectedBlocks);
+  bool room = insert_all(args, plan, table, blocks);
+#pragma unroll
+  for (std::int32_t turn = 1; turn < kTurns; ++turn)
+    room = insert_all(args, plan, table, Blocks(args, group, turn)) && room;
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
   if (thread < kGroupRows) room = insert_tail(args, plan.rows[thread], table, thread) && room;
   return __syncthreads_and(room);
@@ -136,7 +131,8 @@ __device__ void leave_out(const GroupOut& out) {
   if (threadIdx.x == 0) *out.tokens = 0;
 }
 
-__global__ void __launch_bounds__(device::kPlanThreads, 2)
+template <std::int32_t kThreads>
+__global__ void __launch_bounds__(kThreads, kThreads == device::kManyThreads ? 2 : 1)
     plan_grouped_kernel(const PlanGroupedArgs args, int token_bits) {
   device::wait_for_previous();
   extern __shared__ uint4 dynamic[];
@@ -148,14 +144,15 @@ __global__ void __launch_bounds__(device::kPlanThreads, 2)
   if (end > args.batch.bucket) return leave_out(out);
   // Three ways to memory at once; rows between the real ones and the bucket may be read, but count for nothing.
   const std::int32_t rows = device::real_rows(args.batch);
-  const Blocks low_blocks(args, group, 0);
-  device::clear(shared.table);
-  if (thread < kGroupRows)
+  const Blocks blocks(args, group, 0);
+  if (thread >= 32)
+    device::clear<kThreads>(shared.table);
+  else if (thread < kGroupRows)
     plan.rows[thread] = device::row_selection(args.batch, args.selected, group * kGroupRows + thread);
   __syncthreads();
   if (end > rows) return leave_out(out);
-  if (token_bits <= device::kMaxTokenBits && unite(args, plan, shared.table, group, low_blocks)) {
-    device::GroupOrder order(shared.table, token_bits);
+  if (token_bits <= device::kMaxTokenBits && unite<kThreads>(args, plan, shared.table, group, blocks)) {
+    device::GroupOrder<kThreads> order(shared.table, token_bits);
     const std::int32_t entries = order.count(plan);
     if (entries <= device::kOrdered) {
       order.put(plan, out, entries);
@@ -167,15 +164,27 @@ __global__ void __launch_bounds__(device::kPlanThreads, 2)
   device::plan_group_wide(args, out, plan, shared.wide);
 }
 
+template <std::int32_t kThreads>
+void launch(const PlanGroupedArgs& args, KernelPlace place) {
+  // Not a stream operation, so it may be called during capture. An error shows up as the launch's.
+  static_cast<void>(cudaFuncSetAttribute(plan_grouped_kernel<kThreads>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(sizeof(Shared))));
+  launch_kernel(plan_grouped_kernel<kThreads>, static_cast<unsigned>(args.groups), kThreads, sizeof(Shared), place,
+                args, device::token_block_bits(args.batch, args.pool));
+}
+
+/// From the number of groups and the device alone, so a graph that has it in its key has the kernel in it too.
+bool are_many(std::int32_t groups) {
+  int device = 0, multiprocessors = 0;
+  return cudaGetDevice(&device) != cudaSuccess ||
+         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+         groups > multiprocessors;
+}
+
 void launch_at(const PlanGroupedArgs& args, KernelPlace place) {
   assert_microblocks(args.pool);
   assert(args.batch.bucket > 0 && args.groups == (args.batch.bucket + kGroupRows - 1) / kGroupRows);
-  // Not a stream operation, so it may be called during capture. An error shows up as the launch's.
-  static_cast<void>(cudaFuncSetAttribute(plan_grouped_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(sizeof(Shared))));
-  const int token_bits = device::token_block_bits(args.batch, args.pool);
-  launch_kernel(plan_grouped_kernel, static_cast<unsigned>(args.groups), device::kPlanThreads, sizeof(Shared), place,
-                args, token_bits);
+  are_many(args.groups) ? launch<device::kManyThreads>(args, place) : launch<device::kSoonThreads>(args, place);
 }
 
 }  // namespace

@@ -43,4 +43,10 @@ __device__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
+/// This thread's arrival at an mbarrier, once all copies that it has started are done. It carries no other write of
+/// the thread, and the phase has to expect it.
+__device__ inline void arrive_when_copied(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 }  // namespace refrain::device

@@ -20,19 +20,27 @@ struct GroupPlan {
   std::int32_t entries_before[kCategories];
   std::int32_t column_before[kCategories + 1];
 
-  /// By one thread, after the counts are complete.
-  __device__ void lay_out() {
-    std::int32_t entries = 0, column = 0;
-    for (std::int32_t c = 0; c < kCategories; ++c) {
-      entries_before[c] = entries;
-      column_before[c] = column;
-      entries += count[c];
-      column += (count[c] + kTileMicroblocks - 1) / kTileMicroblocks * kTileMicroblocks;
+  /// By one warp, lane by lane; `own` is the count of category `lane`.
+  __device__ void lay_out(int lane, std::int32_t own) {
+    if (lane >= kCategories) own = 0;
+    const std::int32_t columns = (own + kTileMicroblocks - 1) / kTileMicroblocks * kTileMicroblocks;
+    std::int32_t entries_upto = own, columns_upto = columns;
+#pragma unroll
+    for (int step = 1; step < kCategories; step *= 2) {
+      const std::int32_t entries = __shfl_up_sync(~0u, entries_upto, step);
+      const std::int32_t other_columns = __shfl_up_sync(~0u, columns_upto, step);
+      if (lane >= step) entries_upto += entries, columns_upto += other_columns;
     }
-    column_before[kCategories] = column;
+    if (lane >= kCategories) return;
+    count[lane] = own;
+    entries_before[lane] = entries_upto - own;
+    column_before[lane] = columns_upto - columns;
+    if (lane == kCategories - 1) column_before[kCategories] = columns_upto;
   }
 
-  [[nodiscard]] __device__ std::int32_t used_columns() const { return min(column_before[kCategories], kGroupedWidth); }
+  [[nodiscard]] __device__ std::int32_t used_columns() const {
+    return min(column_before[kCategories], kGroupedWidth);
+  }
 };
 
 /// One group's part of the outputs.

@@ -10,15 +10,16 @@
 
 namespace refrain::device {
 
-inline constexpr std::int32_t kPlanThreads = 512, kPlanWarps = kPlanThreads / 32;
-inline constexpr std::int32_t kTableSlots = 8192, kSlotsPerThread = kTableSlots / kPlanThreads;
+/// Of a block: as many as it can have where groups are few, so that each is planned soon, or half as many and two
+/// blocks a multiprocessor, which plans more at a time.
+inline constexpr std::int32_t kSoonThreads = 1024, kManyThreads = 512;
+inline constexpr std::int32_t kTableSlots = 8192;
 inline constexpr std::int32_t kOrdered = kGroupedWidth;
 inline constexpr int kMaxTokenBits = 26;  ///< 3 of category, 3 of query and these make a 32-bit key
 /// Leading bits of a key that are counted. A bucket of a context of 8,192 tokens has 32 keys, of 131,072 tokens 512,
 /// which one query's selection fills at most.
-inline constexpr int kBucketBits = 12, kBuckets = 1 << kBucketBits, kBucketsPerThread = kBuckets / kPlanThreads;
-static_assert(kOrdered >= kGroupRows * (kSelectedBlocks + 1) && kPlanThreads == kSelectedBlocks);
-static_assert(kBucketsPerThread == 8 && kOrdered <= UINT16_MAX);
+inline constexpr int kBucketBits = 12, kBuckets = 1 << kBucketBits;
+static_assert(kOrdered >= kGroupRows * (kSelectedBlocks + 1) && kOrdered <= UINT16_MAX);
 /// Of a slot without an entry, as the table is cleared. A key of all ones would be query 7 in the category of all M
 /// tiles, which the least query of a mask can't be.
 inline constexpr std::uint32_t kNoKey = UINT32_MAX;
@@ -31,17 +32,22 @@ struct GroupTable {
   std::uint16_t slots[kOrdered];                ///< by bucket; within one as they came
 };
 
-__device__ inline void clear(GroupTable& table) {
-  const auto thread = static_cast<std::int32_t>(threadIdx.x);
-  for (std::int32_t i = 4 * thread; i < kTableSlots; i += 4 * kPlanThreads) {
+/// By the warps behind the first one, which has other things to do.
+template <std::int32_t kPlanThreads>
+__device__ void clear(GroupTable& table) {
+  constexpr std::int32_t kThreads = kPlanThreads - 32;
+  const auto thread = static_cast<std::int32_t>(threadIdx.x) - 32;
+  for (std::int32_t i = 4 * thread; i < kTableSlots; i += 4 * kThreads) {
     *reinterpret_cast<int4*>(table.ids + i) = {-1, -1, -1, -1};
     *reinterpret_cast<uint4*>(table.masks + i) = {0, 0, 0, 0};
     *reinterpret_cast<uint4*>(table.owners + i) = {kNoKey, kNoKey, kNoKey, kNoKey};
   }
-  *reinterpret_cast<uint4*>(table.buckets + kBucketsPerThread * thread) = {0, 0, 0, 0};
+  for (std::int32_t i = 8 * thread; i < kBuckets; i += 8 * kThreads)
+    *reinterpret_cast<uint4*>(table.buckets + i) = {0, 0, 0, 0};
 }
 
 /// The table's entries in order, by all threads; the table is complete.
+template <std::int32_t kPlanThreads>
 class GroupOrder {
  public:
   __device__ GroupOrder(GroupTable& table, int token_bits)
@@ -68,10 +74,8 @@ class GroupOrder {
     }
     __syncthreads();
     const std::int32_t all = scan();
-    if (threadIdx.x == 0) {
-      for (std::int32_t c = 0; c < kCategories; ++c) plan.count[c] = before(c + 1, all) - before(c, all);
-      plan.lay_out();
-    }
+    if (const auto lane = static_cast<std::int32_t>(threadIdx.x); lane < 32)
+      plan.lay_out(lane, lane < kCategories ? before(lane + 1, all) - before(lane, all) : 0);
     if (all > kOrdered) return all;
 #pragma unroll
     for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
@@ -100,6 +104,9 @@ class GroupOrder {
   }
 
  private:
+  static constexpr std::int32_t kSlotsPerThread = kTableSlots / kPlanThreads, kWords = kBuckets / kPlanThreads / 2;
+  static constexpr std::int32_t kPlanWarps = kPlanThreads / 32;
+
   [[nodiscard]] __device__ static std::int32_t slot_of(std::int32_t i) {
     return i * kPlanThreads + static_cast<std::int32_t>(threadIdx.x);
   }
@@ -114,9 +121,10 @@ class GroupOrder {
   __device__ std::int32_t scan() {
     __shared__ std::int32_t of_warps[kPlanWarps];
     const auto thread = static_cast<std::int32_t>(threadIdx.x), lane = thread % 32;
-    auto* own = reinterpret_cast<uint4*>(table_.buckets) + thread;
-    const uint4 four = *own;
-    std::uint32_t words[4] = {four.x, four.y, four.z, four.w};
+    auto* own = reinterpret_cast<std::uint32_t*>(table_.buckets) + kWords * thread;
+    std::uint32_t words[kWords];
+#pragma unroll
+    for (std::int32_t i = 0; i < kWords; ++i) words[i] = own[i];
     std::int32_t mine = 0;
 #pragma unroll
     for (const std::uint32_t word : words) mine += static_cast<std::int32_t>((word & 0xFFFFu) + (word >> 16));
@@ -140,7 +148,8 @@ class GroupOrder {
       running = static_cast<std::int32_t>(high + (word >> 16));
       word = low | high << 16;
     }
-    *own = {words[0], words[1], words[2], words[3]};
+#pragma unroll
+    for (std::int32_t i = 0; i < kWords; ++i) own[i] = words[i];
     __syncthreads();
     return all;
   }

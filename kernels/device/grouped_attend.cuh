@@ -28,7 +28,7 @@ __device__ inline bool has_rows(const Place& place) {
 template <class L>
 struct HeldQueries {
   std::uint32_t shared;
-  std::uint32_t steps[L::kHeldSteps][4];
+  std::uint32_t steps[L::kHeldSteps + 1][4];
 
   __device__ HeldQueries(std::uint32_t shared_queries, const Place& place) : shared(shared_queries) {
     // Matrices of eight rows: the lower rows, the upper ones, then both with the step's last eight dims. The fourth
@@ -40,33 +40,33 @@ struct HeldQueries {
   }
 };
 
+/// Begins the scores of a tile; s is not to be touched until they are waited for.
 template <class L>
-__device__ void score_tile(const HeldQueries<L>& queries, std::uint32_t k_plane, float (&s)[4][4]) {
+__device__ void begin_scores(const HeldQueries<L>& queries, std::uint32_t keys, float (&s)[4][4]) {
   constexpr int kQueryPanel = kRows * device::kPanelRowBytes, kKeyPanel = kTokens * device::kPanelRowBytes;
-  const std::uint64_t a = device::operand(queries.shared, 0), b = device::operand(k_plane, 0);
+  const std::uint64_t a = device::operand(queries.shared, 0), b = device::operand(keys, 0);
   device::hold(s);
   device::begin_products();
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     // Four steps of 16 elements, 32 bytes, to a panel; a descriptor counts 16 bytes.
     const int panel = step / 4, within = step % 4 * 2;
-    const std::uint64_t keys = b + static_cast<std::uint64_t>(panel * (kKeyPanel / 16) + within);
+    const std::uint64_t from = b + static_cast<std::uint64_t>(panel * (kKeyPanel / 16) + within);
     if (step < L::kHeldSteps)
-      device::product_64x32<L::Element::kIsBf16>(s, queries.steps[step], keys, step > 0);
+      device::product_64x32<L::Element::kIsBf16>(s, queries.steps[step], from, step > 0);
     else
       device::product_64x32<L::Element::kIsBf16>(s, a + static_cast<std::uint64_t>(panel * (kQueryPanel / 16) + within),
-                                                 keys, step > 0);
+                                                 from, step > 0);
   }
   device::commit_products();
-  device::wait_for_products<0>();
-  device::hold(s);
 }
 
+/// Begins sums += P @ V; the sums are not to be touched until that is waited for.
 template <class L>
-__device__ void sum_tile(const std::uint32_t (&p)[2][4], std::uint32_t v_plane, WarpgroupState& state) {
+__device__ void begin_sums(const std::uint32_t (&p)[2][4], std::uint32_t values, WarpgroupState& state) {
   constexpr int kPanel = kTokens * device::kPanelRowBytes;
   constexpr bool kBf16 = L::Element::kIsBf16;
-  const std::uint64_t v = device::operand(v_plane, kPanel);
+  const std::uint64_t v = device::operand(values, kPanel);
   device::hold(state.sums);
   device::begin_products();
 #pragma unroll
@@ -77,8 +77,6 @@ __device__ void sum_tile(const std::uint32_t (&p)[2][4], std::uint32_t v_plane, 
     device::product_64x128<kBf16, 16>(state.sums, p[step], from + 2 * kPanel / 16);
   }
   device::commit_products();
-  device::wait_for_products<0>();
-  device::hold(state.sums);
 }
 
 __device__ inline void copy_sums(const float (&from)[kDim / 8][4], float (&to)[kDim / 8][4]) {
@@ -88,54 +86,109 @@ __device__ inline void copy_sums(const float (&from)[kDim / 8][4], float (&to)[k
     for (int e = 0; e < 4; ++e) to[i][e] = from[i][e];
 }
 
+/// By a warp at once: every lane arrives, in one instruction.
+template <class L>
+__device__ void give_back(const Stages<L>& stages, std::int32_t tile, Plane plane) {
+  __syncwarp();
+  device::arrive(stages.free(tile, plane));
+}
+
+/// One tile, whose scores are done; with kMore those of the attender's next tile too, behind it: they are begun ahead
+/// of the softmax where registers hold both, or else while the tensor cores sum. Registers of products under way must
+/// not be touched, also not by a copy that a branch makes necessary.
+template <class L, GroupedGuard kGuard, bool kMore>
+__device__ void attend_tile(std::byte* shared, const Stages<L>& stages, std::int32_t tile, float scale,
+                            const HeldQueries<L>& queries, const Place& place, float (&scores)[4][4],
+                            WarpgroupState& state) {
+  const auto begin_next = [&] {
+    stages.wait_full(tile + kAttenders, kKeys);
+    begin_scores<L>(queries, stages.plane(tile + kAttenders, kKeys), scores);
+  };
+  float s[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) s[i][e] = scores[i][e] * scale;
+  std::uint32_t p[2][4] = {}, attended = 0;
+  const std::uint32_t any = read_masks(masks_of<L>(shared, tile), place, attended);
+  if constexpr (kMore && L::kEarlyScores) begin_next();
+  const bool active = has_rows(place) && m_tile_active(any, place.m_tile);
+  if (active) {
+    float factor[2];
+    softmax_tile<L::Element::kIsBf16>(s, attended, state, p, factor);
+    carry_on<L::Element::kIsBf16>(state, factor, p);
+  }
+  float kept[kDim / 8][4];
+  if (kGuard == GroupedGuard::off && !active) copy_sums(state.sums, kept);
+  stages.wait_full(tile, kValues);
+  begin_sums<L>(p, stages.plane(tile, kValues), state);
+  if constexpr (kMore && !L::kEarlyScores) begin_next();
+  device::wait_for_products<0>();
+  if constexpr (kMore) device::hold(scores);
+  device::hold(state.sums);
+  if (kGuard == GroupedGuard::off && !active) copy_sums(kept, state.sums);
+  give_back(stages, tile, kValues);
+  if constexpr (kMore) give_back(stages, tile + kAttenders, kKeys);
+}
+
 /// Every second tile of the block from `first` on; `base` tiles went before.
 template <class L, GroupedGuard kGuard>
 __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& stages, std::int32_t base, int first,
                        float scale, const HeldQueries<L>& queries, const Place& place, WarpgroupState& state) {
+  if (first >= work.local) return;
+  float scores[4][4];
+  stages.wait_full(base + first, kKeys);
+  begin_scores<L>(queries, stages.plane(base + first, kKeys), scores);
+  device::wait_for_products<0>();
+  device::hold(scores);
+  give_back(stages, base + first, kKeys);
+  std::int32_t n = first;
 #pragma unroll 1
-  for (std::int32_t n = first; n < work.local; n += kAttenders) {
-    const std::uint32_t stage = stages.stage(base + n);
-    stages.wait_full(base + n);
-    float s[4][4];
-    score_tile<L>(queries, stage, s);
-    std::uint32_t p[2][4] = {}, attended = 0;
-    const std::uint32_t any = read_masks(masks_of<L>(shared, base + n), place, attended);
-    const bool active = has_rows(place) && m_tile_active(any, place.m_tile);
-    if (active) {
-#pragma unroll
-      for (auto& tile : s)
-#pragma unroll
-        for (float& score : tile) score *= scale;
-      softmax_tile<L::Element::kIsBf16>(s, attended, state, p);
-    }
-    float kept[kDim / 8][4];
-    if (kGuard == GroupedGuard::off && !active) copy_sums(state.sums, kept);
-    sum_tile<L>(p, stage + kWidePlaneBytes, state);
-    if (kGuard == GroupedGuard::off && !active) copy_sums(kept, state.sums);
-    __syncwarp();  // what every lane has read is behind it
-    if (place.lane == 0) device::arrive(stages.free(base + n));
-  }
+  for (; n + kAttenders < work.local; n += kAttenders)
+    attend_tile<L, kGuard, true>(shared, stages, base + n, scale, queries, place, scores, state);
+  attend_tile<L, kGuard, false>(shared, stages, base + n, scale, queries, place, scores, state);
 }
 
-/// The blocks of the group, or only the threads that attended when the block is alone.
-__device__ inline void parts_meet(const Work& work) {
-  if (work.splits > 1) return group_barrier(work);
-  attenders_meet();
-}
-
-/// Sums and stats of the warp's rows to the warpgroup's part in shared memory.
-template <class L>
-__device__ void publish_part(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {
+/// What both attenders summed, put together in the block's sums and stats: each gives away the dims that are the
+/// other's, and adds its own to what it was given. By all who attend; kOwn is 0 or 1, this one's half of the dims.
+template <class L, int kOwn>
+__device__ void put_together(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {
+  constexpr int kHalf = kDim / 16, kMine = kHalf * kOwn, kOther = kHalf * (1 - kOwn);
+  const std::uint32_t to = device::shared_address(sums);
+  RowStats* parts = stats + kRows;
+  const auto place_of = [&](int row, int i) {
+    return to + 4 * static_cast<std::uint32_t>(L::sum_index(row, 8 * i + 2 * place.t));
+  };
+  RowStats own[2];
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const int at = kMRows * place.m_tile + place.g + 8 * row;
-    const std::uint32_t attending = quad_or(state.attending >> (8 * row) & 0xFFu);
+    own[row] = {state.max[row], state.sum[2 * row], quad_or(state.attending >> (8 * row) & 0xFFu)};
     if (!has_rows(place)) continue;
-    if (place.t == 0) stats[at] = {state.max[row], state.sum[2 * row], attending};
+    if (place.t == 0) parts[kRows * kOwn + at] = own[row];
 #pragma unroll
-    for (int i = 0; i < kDim / 8; ++i)
-      *reinterpret_cast<float2*>(sums + L::sum_index(at, 8 * i + 2 * place.t)) = {state.sums[i][2 * row],
-                                                                                  state.sums[i][2 * row + 1]};
+    for (int i = kOther; i < kOther + kHalf; ++i)
+      store_shared8(place_of(at, i), {state.sums[i][2 * row], state.sums[i][2 * row + 1]});
+  }
+  attenders_meet();
+  if (!has_rows(place)) return;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const int at = kMRows * place.m_tile + place.g + 8 * row;
+    const RowStats other = parts[kRows * (1 - kOwn) + at];
+    const float max = fmaxf(own[row].max, other.max), base = max == kNegativeInf ? 0.0f : max;
+    const float w = exp2_approximate(own[row].max - base), w_other = exp2_approximate(other.max - base);
+    if (kOwn == 0 && place.t == 0)
+      stats[at] = {max, w * own[row].sum + w_other * other.sum, own[row].attending | other.attending};
+    float2 theirs[kHalf];
+#pragma unroll
+    for (int i = 0; i < kHalf; ++i) theirs[i] = load_shared8(place_of(at, kMine + i));
+#pragma unroll
+    for (int i = 0; i < kHalf; ++i) {
+      const float* mine = state.sums[kMine + i] + 2 * row;
+      store_shared8(place_of(at, kMine + i),
+                    {w * mine[0] + w_other * theirs[i].x, w * mine[1] + w_other * theirs[i].y});
+    }
   }
 }
 

@@ -16,12 +16,12 @@ namespace refrain::grouped {
 /// NaN and Inf stay in a sum for good, since 0 * NaN and Inf * 0 are NaN: looking once, at the end, is enough.
 template <int kTiles>
 __device__ bool sums_hurt(const RowState<kTiles>& state) {
-  float poison = 0;
+  float poison[4] = {};
 #pragma unroll
   for (const auto& tile : state.sums)
 #pragma unroll
-    for (int e = 0; e < 4; ++e) poison += tile[e] * 0.0f;
-  return poison != 0;  // true for NaN
+    for (int e = 0; e < 4; ++e) poison[e] += tile[e] * 0.0f;
+  return poison[0] + poison[1] + (poison[2] + poison[3]) != 0;  // true for NaN
 }
 
 /// Zeroes the tile's non-finite V elements and notes their rows in `hurt_rows`. A block barrier has to follow.
@@ -63,7 +63,7 @@ __device__ void add_token(const GroupedAttentionArgs& args, const Work& work, fl
   float v[8];
   Format::decode8(k + (args.pool.plane_elements() + 8 * lane) * Format::kElementBytes, v);
 #pragma unroll 1
-  for (int row = kRows / L::kEndWarps * warp; row < kRows / L::kEndWarps * (warp + 1); ++row) {
+  for (int row = kRows / L::kSumWarps * warp; row < kRows / L::kSumWarps * (warp + 1); ++row) {
     if ((mask >> 4 * (row / kGroupedHeads) & 1u) == 0) continue;
     const auto* q = static_cast<const std::uint16_t*>(args.q) + (std::int64_t{work.group} * kRows + row) * kDim;
     const float p = weight_of<Format>(q, k, scale, stats[row].max, lane);
@@ -73,20 +73,14 @@ __device__ void add_token(const GroupedAttentionArgs& args, const Work& work, fl
   }
 }
 
-/// After the sums and stats of all rows are in shared memory, by the first L::kEndWarps warps; local tile n belongs to
-/// part n % kParts. A warp keeps to its own rows and goes over the tokens in order, so the sums are the same on every
-/// replay.
+/// After the sums and stats of all rows are in shared memory, by the first L::kSumWarps warps. A warp keeps to its own
+/// rows and goes over the tokens in order, so the sums are the same on every replay.
 template <class L>
 __device__ __noinline__ void add_contained(const GroupedAttentionArgs& args, const Work work, float scale, float* sums,
                                            const RowStats* stats, const std::uint32_t* hurt_rows) {
-  for (std::int32_t n = 0; n < work.local; ++n) {
-    const std::int64_t plan =
-        std::int64_t{work.group} * kGroupedWidth + (n * work.splits + work.rank) * kTileMicroblocks;
-    const int part = n % L::kParts;
+  for (std::int32_t n = 0; n < work.local; ++n)
     for (std::uint32_t rows = hurt_rows[n]; rows != 0; rows &= rows - 1)
-      add_token<L>(args, work, scale, plan, __ffs(static_cast<int>(rows)) - 1, sums + part * kRows * kDim,
-                   stats + part * kRows);
-  }
+      add_token<L>(args, work, scale, work.entries_of(n), __ffs(static_cast<int>(rows)) - 1, sums, stats);
 }
 
 }  // namespace refrain::grouped

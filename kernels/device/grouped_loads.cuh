@@ -21,8 +21,7 @@ __device__ inline std::uint32_t* ring_entry(std::byte* ring, std::int32_t n) {
 __device__ inline void fetch_plan(const GroupedAttentionArgs& args, const Work& work, std::int32_t n, std::byte* ring,
                                   int thread) {
   if (thread >= kRingWords || n >= work.local) return;
-  const std::int64_t at = std::int64_t{work.group} * kGroupedWidth + (n * work.splits + work.rank) * kTileMicroblocks +
-                          thread % kTileMicroblocks;
+  const std::int64_t at = work.entries_of(n) + thread % kTileMicroblocks;
   const void* from = thread < kTileMicroblocks ? static_cast<const void*>(args.microblocks + at) : args.masks + at;
   copy4(device::shared_address(ring_entry(ring, n) + thread), from);
 }

@@ -60,6 +60,14 @@ __device__ inline void group_barrier(const Work& work) {
   __syncthreads();
 }
 
+/// Until all blocks of the group have read what they wanted of each other's shared memory; orders nothing else.
+__device__ inline void group_parts() {
+#if __CUDA_ARCH__ >= 900
+  __cluster_barrier_arrive_relaxed();
+  __cluster_barrier_wait();
+#endif
+}
+
 template <bool kBf16>
 __device__ void store4(void* out, std::int64_t first, const float (&v)[4]) {
   *reinterpret_cast<uint2*>(static_cast<std::uint16_t*>(out) + first) = {device::pack_rounded<kBf16>(v[0], v[1]),
@@ -79,54 +87,64 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/// Half a row by one warp, 4 dims a lane. Lane p weighs part p, and the sums of eight parts are asked for at once:
-/// those of other blocks are far. A row that attended nothing has the factor 0: with the protection off, a NaN that
-/// leaked into it stays to be seen.
-template <class L>
-__device__ void write_half_row(const GroupedAttentionArgs& args, const Work& work, int row, int half, float* sums,
-                               RowStats* stats, int lane) {
-  constexpr int kAtOnce = 8;
+/// One of kPieces pieces of a row by one warp. All that a lane needs of it is asked for at once, for the sums of other
+/// blocks are far: eight float4, of up to 4, 8 or 16 parts. Lane p weighs part p. A row that attended nothing has the
+/// factor 0: with the protection off, a NaN that leaked into it stays to be seen.
+template <class L, int kPieces>
+__device__ void write_piece(const GroupedAttentionArgs& args, const Work& work, int row, int piece, float* sums,
+                            RowStats* stats, int lane) {
+  constexpr int kSpans = kPieces == 1 ? 2 : 1,
+                kSides = kPieces == 4 ? 2 : 1;  // float4s of a part a lane; parts at once
+  constexpr int kRounds = 8 / kSpans, kLanes = 32 / kSides;
   const std::int64_t at = std::int64_t{work.group} * kRows + row;
   if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
-  const int parts = work.splits * L::kParts, dim = kDim / 2 * half + 4 * lane;
+  const int parts = work.splits, side = lane / kLanes, dim = kDim / kPieces * piece + 4 * (lane % kLanes);
+  float4 four[kRounds][kSpans];
+#pragma unroll
+  for (int i = 0; i < kRounds; ++i) {
+    const int part = i * kSides + side;
+#pragma unroll
+    for (int span = 0; span < kSpans; ++span)
+      four[i][span] =
+          part < parts
+              ? *reinterpret_cast<const float4*>(of_block(sums, work, part) + L::sum_index(row, dim + 128 * span))
+              : float4{};
+  }
   RowStats own = {kNegativeInf, 0.0f, 0};
-  if (lane < parts) own = of_block(stats, work, lane / L::kParts)[lane % L::kParts * kRows + row];
+  if (lane < parts) own = of_block(stats, work, lane)[row];
   const float max = warp_max(own.max);
   const float weight = exp2_approximate(own.max - (max == kNegativeInf ? 0.0f : max));
   const float sum = warp_sum(weight * own.sum);
   const bool attending = __any_sync(~0u, own.attending != 0);
-  float out[4] = {};
-#pragma unroll 1
-  for (int first = 0; first < parts; first += kAtOnce) {
-    float4 four[kAtOnce] = {};
+  const float factor = attending ? __fdiv_rn(*args.v_scale, sum) : 0.0f;
+  float out[kSpans][4] = {};
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const int part = first + i;
-      if (part < parts)
-        four[i] = *reinterpret_cast<const float4*>(of_block(sums, work, part / L::kParts) +
-                                                   part % L::kParts * (kRows * kDim) + L::sum_index(row, dim));
-    }
+  for (int i = 0; i < kRounds; ++i) {
+    const float w = __shfl_sync(~0u, weight, i * kSides + side);  // 0 where there is no such part
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const float w = __shfl_sync(~0u, weight, first + i);  // 0 where there is no such part
-      out[0] += w * four[i].x, out[1] += w * four[i].y, out[2] += w * four[i].z, out[3] += w * four[i].w;
+    for (int span = 0; span < kSpans; ++span) {
+      const float4 v = four[i][span];
+      out[span][0] += w * v.x, out[span][1] += w * v.y, out[span][2] += w * v.z, out[span][3] += w * v.w;
     }
   }
-  const float factor = attending ? __fdiv_rn(*args.v_scale, sum) : 0.0f;
-  // + 0 turns -0 into +0, so that the sign of an unattended V element can't show in a zero.
 #pragma unroll
-  for (float& value : out) value = value * factor + 0.0f;
-  store4<L::Element::kIsBf16>(args.out, at * kDim + dim, out);
-  if (lane == 0 && half == 0) args.lse[at] = attending ? (max + log2f(sum)) * 0.693147180559945309f : kNegativeInf;
+  for (int span = 0; span < kSpans; ++span) {
+#pragma unroll
+    for (float& value : out[span]) {
+      if (kSides == 2) value += __shfl_xor_sync(~0u, value, kLanes);
+      value = value * factor + 0.0f;  // -0 becomes +0: the sign of an unattended V element can't show in a zero
+    }
+    if (side == 0) store4<L::Element::kIsBf16>(args.out, at * kDim + dim + 128 * span, out[span]);
+  }
+  if (lane == 0 && piece == 0) args.lse[at] = attending ? (max + log2f(sum)) * 0.693147180559945309f : kNegativeInf;
 }
 
-/// This block's share of a group without tokens, by its first L::kEndWarps warps.
+/// This block's share of a group without tokens, by all its warps.
 template <class L>
 __device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& work) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int share = kRows / work.splits;
-  if (warp >= L::kEndWarps) return;
-  for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kEndWarps) {
+  for (int row = work.rank * share + warp; row < (work.rank + 1) * share; row += L::kBlockWarps) {
     const std::int64_t at = std::int64_t{work.group} * kRows + row;
     if (at >= std::int64_t{args.bucket} * kGroupedHeads) return;
     static_cast<uint4*>(args.out)[at * (kDim / 8) + lane] = {};
@@ -134,14 +152,21 @@ __device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& w
   }
 }
 
-/// This block's share of the rows, by its first L::kEndWarps warps, after a group_barrier behind the sums of every
-/// block. Another has to follow: a block's shared memory lives until the others have read it.
+template <class L, int kPieces>
+__device__ void write_pieces(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int pieces = kPieces * kRows / work.splits;
+  for (int i = work.rank * pieces + warp; i < (work.rank + 1) * pieces; i += L::kBlockWarps)
+    write_piece<L, kPieces>(args, work, i / kPieces, i % kPieces, sums, stats, lane);
+}
+
+/// This block's share of the rows, by all its warps, after a group_barrier behind the sums of every block. group_parts
+/// has to follow: a block's shared memory lives until the others have read it. With few rows a block, warps share one.
 template <class L>
 __device__ void write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int halves = 2 * kRows / work.splits;
-  for (int half = work.rank * halves + warp; half < (work.rank + 1) * halves; half += L::kEndWarps)
-    write_half_row<L>(args, work, half / 2, half % 2, sums, stats, lane);
+  if (work.splits > 8) return write_pieces<L, 4>(args, work, sums, stats);
+  if (work.splits > 4) return write_pieces<L, 2>(args, work, sums, stats);
+  write_pieces<L, 1>(args, work, sums, stats);
 }
 
 }  // namespace refrain::grouped

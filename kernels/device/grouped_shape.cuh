@@ -32,11 +32,11 @@ struct RowStats {
 };
 
 /// Of the kernel of warp-wide instructions. What the end of it, and of the kernel of warpgroups, has to know about a
-/// block: kParts sets of sums and stats, [part, row, ...], and how the sums lie.
+/// block: its warps, those that add what was contained, and how the sums lie.
 template <class Format>
 struct Layout {
   using Element = Format;
-  static constexpr int kParts = 1, kEndWarps = kWarps;
+  static constexpr int kSumWarps = kWarps, kBlockWarps = kWarps;
   static constexpr int kPlaneBytes = kTokens * Format::kRowBytes;
   static constexpr int kStageBytes = 2 * kPlaneBytes;  ///< K, V
   static constexpr int kExchange = Format::kStages * kStageBytes;
@@ -58,22 +58,27 @@ struct Layout {
 
 /// Which tiles of which group this block works on: local tile n is the group's tile n * splits + rank.
 struct Work {
-  std::int32_t group = 0, rank = 0, splits = 1;
+  std::int32_t group, rank, splits;
   std::int32_t tiles = 0;  ///< of the whole group
   std::int32_t local = 0;  ///< of this block
-};
 
-/// Which tiles of which group this block works on, from its place in a grid of splits blocks a group. The last groups
-/// come first: later rows of a prompt see more, so the longest groups don't begin when the others end.
-__device__ inline Work find_work(const GroupedAttentionArgs& args, std::int32_t splits) {
-  Work work;
-  work.splits = splits;
-  work.group = args.groups - 1 - static_cast<std::int32_t>(blockIdx.x) / splits;
-  work.rank = static_cast<std::int32_t>(blockIdx.x) % splits;
-  work.tiles = max(0, min(args.tokens[work.group] / kTokens, kMaxTiles));
-  work.local = (work.tiles - work.rank + splits - 1) / splits;
-  return work;
-}
+  /// From the block's place in a grid of splits blocks a group. The last groups come first: later rows of a prompt see
+  /// more, so the longest groups don't begin when the others end.
+  __device__ Work(const GroupedAttentionArgs& args, std::int32_t splits_of_group)
+      : group(args.groups - 1 - static_cast<std::int32_t>(blockIdx.x) / splits_of_group),
+        rank(static_cast<std::int32_t>(blockIdx.x) % splits_of_group),
+        splits(splits_of_group) {}
+
+  __device__ void count_tiles(const GroupedAttentionArgs& args) {
+    tiles = max(0, min(args.tokens[group] / kTokens, kMaxTiles));
+    local = (tiles - rank + splits - 1) / splits;
+  }
+
+  /// Where the plan's entries of local tile n begin.
+  [[nodiscard]] __device__ std::int64_t entries_of(std::int32_t n) const {
+    return std::int64_t{group} * kGroupedWidth + (n * splits + rank) * kTileMicroblocks;
+  }
+};
 
 /// Where a thread stands: its warp has M tile `m_tile`, and of a pair of such warps the half `half`.
 struct Place {

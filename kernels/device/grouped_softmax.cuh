@@ -14,14 +14,15 @@
 namespace refrain::grouped {
 
 inline constexpr float kNegativeInf = -__builtin_huge_valf();
+inline constexpr float kMaxLag = 8;  ///< in powers of two
 
 /// Of rows g (index 0) and g + 8 (index 1), over kTiles column tiles of the sums. Scores are times log2(e).
 template <int kTiles>
 struct RowState {
   float sums[kTiles][4] = {};
-  float sum[4] = {};  ///< an accumulator tile whose columns are all the row's sum of p
-  float max[2] = {kNegativeInf, kNegativeInf};
-  std::uint32_t attending = 0;  ///< bits 0..7: row g attended such a token; bits 8..15: row g + 8
+  float sum[4] = {};                            ///< an accumulator tile whose columns are all the row's sum of p
+  float max[2] = {kNegativeInf, kNegativeInf};  ///< what P is relative to: not more than kMaxLag below the max
+  std::uint32_t attending = 0;                  ///< bits 0..7: row g attended such a token; bits 8..15: row g + 8
 };
 
 /// OR of the tile's masks, and which of its tokens the lane's rows attend: bit 2 i + e is row g and token
@@ -90,11 +91,12 @@ __device__ void rescale(RowState<kTiles>& state, const float (&factor)[2]) {
   }
 }
 
-/// Scores to P (rounded, 0 where not attended) as A fragments; max and sums follow.
+/// Scores to P (rounded, 0 where not attended) as A fragments. The max follows; the sums are left for carry_on, with
+/// what they have to be multiplied by.
 template <bool kBf16, int kTiles>
 __device__ void softmax_tile(float (&s)[4][4], std::uint32_t attended, RowState<kTiles>& state,
-                             std::uint32_t (&p)[2][4]) {
-  float base[2], factor[2];
+                             std::uint32_t (&p)[2][4], float (&factor)[2]) {
+  float base[2];
   state.attending |= attended;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
@@ -109,11 +111,12 @@ __device__ void softmax_tile(float (&s)[4][4], std::uint32_t attended, RowState<
       }
     }
     max = quad_max(max);
+    // What is kept as the max may lag behind: P of up to 2^kMaxLag is as exact, and the sums are multiplied rarely.
+    if (!(max > state.max[row] + kMaxLag)) max = state.max[row];
     base[row] = max == kNegativeInf ? 0.0f : max;  // -inf - -inf is NaN; from 0 every p is 0
     factor[row] = exp2_approximate(state.max[row] - base[row]);
     state.max[row] = max;
   }
-  rescale(state, factor);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
 #pragma unroll
@@ -121,6 +124,12 @@ __device__ void softmax_tile(float (&s)[4][4], std::uint32_t attended, RowState<
       p[i / 2][i % 2 * 2 + row] = device::pack_rounded<kBf16>(exp2_approximate(s[i][2 * row] - base[row]),
                                                               exp2_approximate(s[i][2 * row + 1] - base[row]));
   }
+}
+
+/// The sums before P @ V is added to them: what softmax_tile says they are worth now, and the row's P in its own sum.
+template <bool kBf16, int kTiles>
+__device__ void carry_on(RowState<kTiles>& state, const float (&factor)[2], const std::uint32_t (&p)[2][4]) {
+  rescale(state, factor);
   // The rounded p are summed by the tensor cores too: a column of ones.
   constexpr std::uint32_t kOnes = kBf16 ? 0x3F803F80u : 0x3C003C00u;
   device::mma_16x8x16<kBf16>(state.sum, p[0], kOnes, kOnes);

@@ -101,12 +101,12 @@ __device__ inline void plan_group_wide(const PlanGroupedArgs& args, const GroupO
     atomicAdd(&all.counts[all.categories[i]][i / kSelectedWidth], 1);
   }
   __syncthreads();
-  if (thread < kCategories) {
-    plan.count[thread] = 0;
-    for (const std::int32_t count : all.counts[thread]) plan.count[thread] += count;
+  if (thread < 32) {
+    std::int32_t own = 0;
+    if (thread < kCategories)
+      for (const std::int32_t count : all.counts[thread]) own += count;
+    plan.lay_out(thread, own);
   }
-  __syncthreads();
-  if (thread == 0) plan.lay_out();
   __syncthreads();
   for (std::int32_t i = thread; i < kGroupEntries; i += threads) {
     if (all.categories[i] == 0) continue;

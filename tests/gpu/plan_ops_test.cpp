@@ -107,6 +107,13 @@ TEST_CASE("plan_grouped on the device: blocks that stand close together in a lon
   }
 }
 
+TEST_CASE("plan_grouped on the device: more groups than multiprocessors give the twin's plan") {
+  Rng rng(fresh_seed());
+  Scene scene(small({1500}, {1400}), rng);  // 175 groups: blocks of fewer threads, several turns each
+  scene.select(rng);
+  require_grouped_plan(scene);
+}
+
 TEST_CASE("plan_grouped and pad_fix on the device: damaged selections and tables give the twin's plan") {
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);

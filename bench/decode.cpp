@@ -2,8 +2,9 @@
 // as a captured graph, dense GQA and QSA's sparse selection, with
 // programmatic edges (`time_us`) and with full ones (`full_edges_us`). In a step one
 // plan serves all layers: `layer_us` is a layer's decode of 32 behind one
-// plan. One graph holds the chain over several pools in turn, more than four times the L2
-// together, so every read comes from memory. Writes refrain.bench/1.
+// plan, `layer_pages_in_order_us` the same with every request's pages one behind the
+// other, where they are otherwise handed out at random. One graph holds the chain over several pools in turn, more than
+// four times the L2 together, so every read comes from memory. Writes refrain.bench/1.
 //   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
@@ -44,9 +45,14 @@ struct Chain {
   void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
 };
 
-std::vector<std::int32_t> shuffled_pages(const DecodeCase& c, std::mt19937& rng) {
+std::vector<std::int32_t> pages_in_order(const DecodeCase& c) {
   std::vector<std::int32_t> pages(static_cast<std::size_t>(c.pages() - 1));
   std::iota(pages.begin(), pages.end(), 1);
+  return pages;
+}
+
+std::vector<std::int32_t> shuffled_pages(const DecodeCase& c, std::mt19937& rng) {
+  std::vector<std::int32_t> pages = pages_in_order(c);
   std::shuffle(pages.begin(), pages.end(), rng);
   return pages;
 }
@@ -173,14 +179,14 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
                               first_of_graph ? chain.enqueue(on) : chain.enqueue_early(on);
                             }));
   // One plan, and decodes that each count in a set of counters of their own.
-  const auto behind_one_plan = [&](int decodes, bool early) {
+  const auto behind_one_plan = [&](const Chain& chain, int decodes, bool early) {
     return [&, decodes, early](cudaStream_t on) {
-      PlanXqaArgs plan = first.plan;
+      PlanXqaArgs plan = chain.plan;
       plan.counter_sets = decodes;
       plan.counters_zeroed *= decodes;
       plan_xqa.launch(plan, on);
       for (int i = 0; i < decodes; ++i) {
-        Chain layer = first;
+        Chain layer = chain;
         layer.move_to(arena.data() + i % pools * c.pool_bytes());
         layer.decode.counters += i * first.plan.counters_zeroed;
         layer.decode.plan_is_done = i > 0;  // behind the first, the plan is two kernels ahead
@@ -188,10 +194,13 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
       }
     };
   };
-  const CapturedGraph layers(stream, behind_one_plan(kLayers, true));
+  const CapturedGraph layers(stream, behind_one_plan(first, kLayers, true));
+  Chain in_order = first;
+  in_order.plan.batch.page_table = in_order.decode.batch.page_table = arrays.put(pages_in_order(c));
+  const CapturedGraph layers_in_order(stream, behind_one_plan(in_order, kLayers, true));
   const CapturedGraph full_edges(stream,
                                  over_pools([](const Chain& chain, cudaStream_t on, bool) { chain.enqueue(on); }));
-  const CapturedGraph decode(stream, behind_one_plan(chains, false));
+  const CapturedGraph decode(stream, behind_one_plan(first, chains, false));
   check(cudaMemset(first.decode.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // the uploads went over another stream
   const int replays = c.kv_bytes() > kGiB ? 7 : 15;
@@ -203,6 +212,7 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
   const Times layer = time_replays(stream, layers, kLayers, replays);
   require_result(c, first);
+  const double in_order_us = time_replays(stream, layers_in_order, kLayers, replays).median_us;
   const double full_edges_us = time_replays(stream, full_edges, chains, replays).median_us;
   const double bytes = static_cast<double>(c.kv_bytes()), gbps = bytes / times.median_us * 1e-3;
   nlohmann::ordered_json row = {
@@ -213,6 +223,7 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
       {"layer_us", layer.median_us},
       {"layer_us_min", layer.min_us},
       {"layer_us_max", layer.max_us},
+      {"layer_pages_in_order_us", in_order_us},
       {"full_edges_us", full_edges_us},
       {"pdl_gain_us", full_edges_us - times.median_us},
       {"decode_kernel_us", decode_us},

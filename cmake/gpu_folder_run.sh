@@ -11,7 +11,8 @@ usage() {
   cat <<'TEXT'
 run.sh test           the tests that need a GPU
 run.sh bench [TOPIC]  every benchmark, or one (soak, launch, grouped, ...), into ./results
-run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every"
+run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every". Takes
+                      --cases and --without of peers/attention.py
 run.sh sanitize       compute-sanitizer over the tests, tool by tool, into ./results/sanitizer.log; a few minutes
 run.sh live           PyTorch scripts and C++ probes under refrain audit, into ./results/live.log
 run.sh demo           one step, broken on purpose and then as it should be
@@ -37,7 +38,7 @@ run_bench() {
   local program name topic status failed=0 found=0
   mkdir -p results
   if [ "${1:-}" = peers ]; then
-    python3 "$here/peers/attention.py" --bench "$here/bin" --out results/peers.json
+    python3 "$here/peers/attention.py" --bench "$here/bin" --out results/peers.json "${@:2}"
     return
   fi
   for program in "$here"/bin/bench_*; do
@@ -72,6 +73,9 @@ memcheck  test_gpu_steps  run: the report*,run: pad rows*,run: 24*,faults: witho
 memcheck  test_gpu        plan*,kv_append*,merge*,xqa merge on the GPU: what*,xqa merge on the GPU: a second*
 racecheck test_gpu_steps  run: the report*,run: pad rows*
 racecheck test_gpu        plan_xqa on the device: the real*,plan_grouped on the device: a group*,pad_fix*,xqa merge on the GPU: chunks*,xqa merge on the GPU: a second*,kv_append on the device: rows*
+racecheck test_gpu        grouped on the device: empty*
+synccheck test_gpu        grouped on the device: from one*,grouped on the device: a NaN V*,xqa early*
+memcheck  test_gpu        grouped on the device: a NaN V*,grouped on the device: from one*,xqa early*
 racecheck test_gpu        xqa on the GPU: slots*,xqa on the GPU: leading*,xqa on the GPU: full*
 memcheck  test_gpu        sparse_mla on the GPU: a NaN*,sparse_mla on the GPU: lengths*,sparse_mla on the GPU: a sentinel*,page_split*,verify_draft*
 memcheck  test_gpu_steps  mtp: E4M3*,step ring: results*,mla run: a row without*,mla faults: without*

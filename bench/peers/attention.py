@@ -6,9 +6,9 @@ reads more than four times the L2, or goes over several caches in turn), the med
 difference from an fp64 attention over the same cache, in the heads of KV head 0 of the last row. A peer that cannot run a
 case says why in `failed`. Writes refrain.bench/1, topic `peers`.
 
-  attention.py --bench DIR --out FILE [--quick]
+  attention.py --bench DIR --out FILE [--quick] [--cases WORD,WORD] [--without PEER,PEER]
 
-DIR holds bench_decode and bench_mla. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
+DIR holds bench_decode and bench_mla. Of the cases those are measured whose names contain one of the words. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
 to write to (FLASHINFER_WORKSPACE_BASE).
 """
 
@@ -114,6 +114,7 @@ def cudnn_contiguous(case, cache):
     return run, lambda: kept["out"][:, :, 0]
 
 
+MLA_PEERS = ("flashinfer-mla-fa2", "flashinfer-mla-fa3")
 PEERS = {"torch-cudnn": cudnn_contiguous, "flashinfer-fa2": flashinfer_decode("fa2"),
          "flashinfer-fa3": flashinfer_decode("fa3"), "flashinfer-xqa": flashinfer_xqa}
 
@@ -265,9 +266,10 @@ def beside_peers(folder, worker, program, case, peers, kept):
     return with_peers({"case": f"{prefix}-{case['name']}", **{key: row[key] for key in kept}}, answers), result
 
 
-def warm():
+def warm(peers):
     """FlashInfer's modules, all compiled at once, each by a process of its own."""
-    parts = [f"decode:{dtype}" for dtype in DTYPES] + [f"xqa:{dtype}" for dtype in DTYPES] + ["mla:fa2", "mla:fa3"]
+    parts = [f"{name}:{dtype}" for name in peers if name.startswith("flashinfer") and "mla" not in name for dtype in DTYPES]
+    parts += [name for name in peers if "mla" in name]
     running = [subprocess.Popen([sys.executable, __file__, "--warm", part], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL) for part in parts]
     for process in running:
@@ -275,17 +277,16 @@ def warm():
 
 
 def warm_part(part):
-    kind, of = part.split(":")
-    if kind == "mla":
-        flashinfer_mla(of, {"rows": 8, "heads": 16, "topk": 64, "slots": 1024})
+    if "mla" in part:
+        flashinfer_mla(part.split("-")[-1], {"rows": 8, "heads": 16, "topk": 64, "slots": 1024})
         return
+    name, dtype = part.split(":")
     for heads in (32, 64):
-        case = {"dtype": of, "heads": heads, "batch": 2, "context": 256}
-        for name in ("flashinfer-xqa",) if kind == "xqa" else ("flashinfer-fa2", "flashinfer-fa3"):
-            try:
-                PEERS[name](case, Cache(case))[0]()
-            except Exception as failed:
-                print(name, why(failed))
+        case = {"dtype": dtype, "heads": heads, "batch": 2, "context": 256}
+        try:
+            PEERS[name](case, Cache(case))[0]()
+        except Exception as failed:
+            print(name, why(failed))
 
 
 def main():
@@ -293,6 +294,8 @@ def main():
     parser.add_argument("--bench")
     parser.add_argument("--out")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--cases", default="")
+    parser.add_argument("--without", default="")
     parser.add_argument("--warm")
     parser.add_argument("--worker", action="store_true")
     options = parser.parse_args()
@@ -301,14 +304,18 @@ def main():
         return warm_part(options.warm)
     if options.worker:
         return work()
-    warm()
+    without = options.without.split(",")
+    decode_peers, mla_peers = ([name for name in names if name not in without] for names in (PEERS, MLA_PEERS))
+    warm(decode_peers + mla_peers)
     try:
         import flashinfer
         version = flashinfer.__version__
     except ImportError:
         version = "not installed"
     result = {"schema": "refrain.bench/1", "topic": "peers", "commit": os.environ.get("REFRAIN_COMMIT", "unknown"),
-              "command": "bench/peers/attention.py" + (" --quick" if options.quick else ""),
+              "command": " ".join(["bench/peers/attention.py"] + (["--quick"] if options.quick else []) +
+                                  [f"--{name} {value}" for name, value in (("cases", options.cases), ("without", options.without))
+                                   if value]),
               "date": datetime.date.today().isoformat(),
               "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version}}
     rows = []
@@ -320,15 +327,18 @@ def main():
               f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
         pathlib.Path(options.out).write_text(json.dumps({**result, "rows": rows}, indent=2) + "\n")
 
+    def wanted(cases):
+        return [case for case in cases if any(word in case["name"] for word in options.cases.split(","))]
+
     worker = Worker()
-    for case in decode_cases(options.quick):
-        row, frame = beside_peers(options.bench, worker, "bench_decode", case, PEERS,
+    for case in wanted(decode_cases(options.quick)):
+        row, frame = beside_peers(options.bench, worker, "bench_decode", case, decode_peers,
                                   ("layer_us", "layer_us_min", "layer_us_max", "decode_kernel_us", "read_gbps",
                                    "fraction_of_read_bandwidth_ratio", "layer_fraction_of_read_bandwidth_ratio", "max_abs_error"))
         result.update(machine=frame["machine"], ceilings=frame["ceilings"])
         add(row)
-    for case in mla_cases():
-        add(beside_peers(options.bench, worker, "bench_mla", case, ("flashinfer-mla-fa2", "flashinfer-mla-fa3"),
+    for case in wanted(mla_cases()):
+        add(beside_peers(options.bench, worker, "bench_mla", case, mla_peers,
                          ("attend_kernel_us", "floor_us"))[0])
 
 

@@ -124,7 +124,7 @@ int run(const AuditFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_audit(CLI::App& app, const std::vector<std::string>& command) {
+std::function<int()> declare_audit(Options app, const std::vector<std::string>& command) {
   auto flags = std::make_shared<AuditFlags>();
   flags->command = command;
   add_audit_flags(app, *flags);

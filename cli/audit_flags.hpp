@@ -2,12 +2,12 @@
 // have a file of their own.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "audit/report.hpp"
 #include "cli/live_flags.hpp"
+#include "cli/options.hpp"
 
 namespace refrain {
 
@@ -25,6 +25,6 @@ struct AuditFlags {
 };
 
 /// `flags.command` is known already: with a command no file is needed.
-void add_audit_flags(CLI::App& app, AuditFlags& flags);
+void add_audit_flags(Options app, AuditFlags& flags);
 
 }  // namespace refrain

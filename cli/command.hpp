@@ -3,10 +3,11 @@
 // Error for what it cannot do, and main prints that as one line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cli/options.hpp"
 
 namespace refrain {
 
@@ -20,25 +21,25 @@ struct Command {
   const char* name;
   const char* description;
   /// Declares the options on `app` and returns what to run once they are parsed.
-  std::function<int()> (*declare)(CLI::App& app) = nullptr;
+  std::function<int()> (*declare)(Options app) = nullptr;
   /// Of a command that runs another one: what stood behind `--` comes with it, unparsed.
-  std::function<int()> (*declare_with)(CLI::App& app, const std::vector<std::string>& behind) = nullptr;
+  std::function<int()> (*declare_with)(Options app, const std::vector<std::string>& behind) = nullptr;
 };
 
-std::function<int()> declare_run(CLI::App& app);
-std::function<int()> declare_audit(CLI::App& app, const std::vector<std::string>& behind);
-std::function<int()> declare_record(CLI::App& app, const std::vector<std::string>& behind);
-std::function<int()> declare_review(CLI::App& app);
-std::function<int()> declare_rules(CLI::App& app);
-std::function<int()> declare_verify(CLI::App& app);
-std::function<int()> declare_diff(CLI::App& app);
-std::function<int()> declare_mutate(CLI::App& app);
-std::function<int()> declare_scales(CLI::App& app);
-std::function<int()> declare_serve(CLI::App& app);
-std::function<int()> declare_doctor(CLI::App& app);
+std::function<int()> declare_run(Options app);
+std::function<int()> declare_audit(Options app, const std::vector<std::string>& behind);
+std::function<int()> declare_record(Options app, const std::vector<std::string>& behind);
+std::function<int()> declare_review(Options app);
+std::function<int()> declare_rules(Options app);
+std::function<int()> declare_verify(Options app);
+std::function<int()> declare_diff(Options app);
+std::function<int()> declare_mutate(Options app);
+std::function<int()> declare_scales(Options app);
+std::function<int()> declare_serve(Options app);
+std::function<int()> declare_doctor(Options app);
 
 enum class Format { text, json };
 /// `--format text|json`.
-void add_format(CLI::App& app, Format& format);
+void add_format(Options app, Format& format);
 
 }  // namespace refrain

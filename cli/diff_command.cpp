@@ -111,10 +111,10 @@ int run(const DiffFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_diff(CLI::App& app) {
+std::function<int()> declare_diff(Options app) {
   auto flags = std::make_shared<DiffFlags>();
-  app.add_option("a", flags->a, "the golden graph or recording")->required();
-  app.add_option("b", flags->b, "what to compare it with")->required();
+  app.add_option("a", flags->a, "the golden graph or recording").required();
+  app.add_option("b", flags->b, "what to compare it with").required();
   add_format(app, flags->format);
   return [flags] { return run(*flags); };
 }

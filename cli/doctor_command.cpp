@@ -62,7 +62,7 @@ int run(const DoctorFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_doctor(CLI::App& app) {
+std::function<int()> declare_doctor(Options app) {
   auto flags = std::make_shared<DoctorFlags>();
   add_format(app, flags->format);
   return [flags] { return run(*flags); };

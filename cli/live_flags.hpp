@@ -2,10 +2,10 @@
 // `refrain record -- CMD` share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "audit/cupti/live_settings.hpp"
+#include "cli/options.hpp"
 
 namespace refrain {
 
@@ -14,7 +14,7 @@ struct LiveFlags {
   std::string signal, checks = "every";
 };
 
-void add_live_flags(CLI::App& app, LiveFlags& flags);
+void add_live_flags(Options app, LiveFlags& flags);
 /// The settings that were asked for, for recordings in `folder`.
 [[nodiscard]] LiveSettings live_settings(const LiveFlags& flags, const std::string& folder);
 

@@ -1,6 +1,7 @@
 // The program: finds the command, runs it, and turns what goes wrong into one
 // line on standard error and exit code 2.
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -63,7 +64,8 @@ int run_program(int argc, char** argv) {
   std::map<const CLI::App*, std::function<int()>> actions;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
-    actions[sub] = command.declare != nullptr ? command.declare(*sub) : command.declare_with(*sub, behind);
+    actions[sub] =
+        command.declare != nullptr ? command.declare(Options(*sub)) : command.declare_with(Options(*sub), behind);
   }
   try {
     app.parse(argc, argv);
@@ -76,9 +78,9 @@ int run_program(int argc, char** argv) {
 
 }  // namespace
 
-void add_format(CLI::App& app, Format& format) {
+void add_format(Options app, Format& format) {
   static const std::map<std::string, Format> kNames{{"text", Format::text}, {"json", Format::json}};
-  app.add_option("--format", format, "text or json")->transform(CLI::CheckedTransformer(kNames).description(""));
+  app.add_choice("--format", format, kNames, "text or json");
 }
 
 }  // namespace refrain

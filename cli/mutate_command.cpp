@@ -38,9 +38,9 @@ int run(const MutateFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_mutate(CLI::App& app) {
+std::function<int()> declare_mutate(Options app) {
   auto flags = std::make_shared<MutateFlags>();
-  app.add_option("graph", flags->file, "a clean graph, or a recording with its graphs")->required();
+  app.add_option("graph", flags->file, "a clean graph, or a recording with its graphs").required();
   app.add_option("--seed", flags->seed, "of lengths, targets, and of the mutants drawn where there are too many (1)");
   add_format(app, flags->format);
   return [flags] { return run(*flags); };

@@ -73,7 +73,7 @@ int run(const RecordFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_record(CLI::App& app, const std::vector<std::string>& command) {
+std::function<int()> declare_record(Options app, const std::vector<std::string>& command) {
   auto flags = std::make_shared<RecordFlags>();
   flags->command = command;
   add_live_flags(app, flags->live);

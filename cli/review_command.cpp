@@ -77,22 +77,22 @@ int run(const ReviewFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_review(CLI::App& app) {
+std::function<int()> declare_review(Options app) {
   auto flags = std::make_shared<ReviewFlags>();
   app.add_option("trace", flags->file,
                  "a SQLite export of Nsight Systems, a trace of PyTorch's profiler, or a recording with a timeline")
-      ->required();
-  auto* other = app.add_option("trace_b", flags->other,
-                               "compare with this one: exit 1 for findings that the first does not have");
+      .required();
+  const Option other = app.add_option("trace_b", flags->other,
+                                      "compare with this one: exit 1 for findings that the first does not have");
   app.add_option("--steps", flags->choice.pattern,
                  "ranges of this name are the steps; * and ? as in a shell. Without it they are told by marks, by "
                  "numbered names, by replays, or by calls that repeat");
   add_format(app, flags->format);
   app.add_option("--output", flags->output, "write to this file, whole or not at all");
   app.add_option("--html", flags->html, "one page: the steps as a strip, the worst drawn in time, findings, tables")
-      ->excludes(other);
+      .excludes(other);
   app.add_option("--chrome", flags->chrome, "a trace for Perfetto with the findings as marks; `.gz` compresses it")
-      ->excludes(other);
+      .excludes(other);
   app.add_option("--table", flags->table, "CSV of steps and findings in this folder, beside those of other traces");
   add_threshold(app, flags->threshold);
   return [flags] { return run(*flags); };

@@ -49,12 +49,11 @@ std::string answer(const RulesFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_rules(CLI::App& app) {
+std::function<int()> declare_rules(Options app) {
   auto flags = std::make_shared<RulesFlags>();
   app.add_option("id", flags->id, "one rule, e.g. RF301");
   app.add_flag("--hazards", flags->hazards, "the known hazards: which rules see each, or why none can");
-  app.add_option("--format", flags->format, "text, json or markdown")
-      ->transform(CLI::CheckedTransformer(kFormats).description(""));
+  app.add_choice("--format", flags->format, kFormats, "text, json or markdown");
   return [flags] {
     fmt::print("{}", answer(*flags));
     return kExitClean;

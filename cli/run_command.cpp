@@ -70,12 +70,11 @@ int run(RunFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_run(CLI::App& app) {
+std::function<int()> declare_run(Options app) {
   auto flags = std::make_shared<RunFlags>();
   add_step_flags(app, flags->step);
   app.add_option("--replays", flags->options.replays, "how often the graph is launched (3)");
-  app.add_option("--poison", flags->options.poison, "none, null-block, random-page0 or all")
-      ->transform(CLI::CheckedTransformer(kPoisons).description(""));
+  app.add_choice("--poison", flags->options.poison, kPoisons, "none, null-block, random-page0 or all");
   app.add_flag("--list-faults", flags->list_faults,
                "the named bugs, the steps that they fit, the rules that catch them");
   app.add_option("--save-graph", flags->save_graph,

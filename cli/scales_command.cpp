@@ -105,20 +105,20 @@ int run(Action action, const ScalesFlags& flags) {
   }
 }
 
-void declare_materialize(CLI::App& app, ScalesFlags& flags) {
-  app.add_option("--base", flags.base, "the checkpoint: a folder, or one safetensors file")->required();
-  app.add_option("--report", flags.report, "the calibration report, refrain.calibration/1")->required();
-  app.add_option("--out", flags.out, "the folder of the overlay; made where it is missing")->required();
+void declare_materialize(Options app, ScalesFlags& flags) {
+  app.add_option("--base", flags.base, "the checkpoint: a folder, or one safetensors file").required();
+  app.add_option("--report", flags.report, "the calibration report, refrain.calibration/1").required();
+  app.add_option("--out", flags.out, "the folder of the overlay; made where it is missing").required();
   app.add_option("--revision", flags.revision, "the checkpoint's revision; the report must not name another")
-      ->required();
+      .required();
   app.add_option("--source-manifest", flags.manifest, "SHA-256 of the checkpoint's files, refrain.source-manifest/1");
   app.add_option("--rules", flags.rules, "which tensors are scales, refrain.scale-rules/1");
   app.add_flag("--force", flags.force, "replace the overlay that is there");
   add_format(app, flags.format);
 }
 
-void declare_verify_overlay(CLI::App& app, ScalesFlags& flags) {
-  app.add_option("overlay", flags.path, "the folder of the overlay")->required();
+void declare_verify_overlay(Options app, ScalesFlags& flags) {
+  app.add_option("overlay", flags.path, "the folder of the overlay").required();
   app.add_option("--revision", flags.revision, "the revision that it must be for");
   app.add_option("--base", flags.base, "the checkpoint's folder, where it has moved");
   app.add_option("--report", flags.report, "the calibration report, where it has moved");
@@ -126,8 +126,8 @@ void declare_verify_overlay(CLI::App& app, ScalesFlags& flags) {
   add_format(app, flags.format);
 }
 
-void declare_show(CLI::App& app, ScalesFlags& flags) {
-  app.add_option("path", flags.path, "an overlay's folder, a checkpoint's folder, or one safetensors file")->required();
+void declare_show(Options app, ScalesFlags& flags) {
+  app.add_option("path", flags.path, "an overlay's folder, a checkpoint's folder, or one safetensors file").required();
   app.add_option("--base", flags.base, "the checkpoint's folder of an overlay, where it has moved");
   app.add_option("--rules", flags.rules, "which tensors are scales, refrain.scale-rules/1");
   add_format(app, flags.format);
@@ -136,7 +136,7 @@ void declare_show(CLI::App& app, ScalesFlags& flags) {
 struct Subcommand {
   const char* name;
   const char* description;
-  void (*declare)(CLI::App& app, ScalesFlags& flags);
+  void (*declare)(Options app, ScalesFlags& flags);
   Action action;
 };
 
@@ -149,13 +149,13 @@ constexpr Subcommand kSubcommands[] = {
 
 }  // namespace
 
-std::function<int()> declare_scales(CLI::App& app) {
+std::function<int()> declare_scales(Options app) {
   auto flags = std::make_shared<ScalesFlags>();
-  app.require_subcommand(1);
+  app.require_subcommand();
   for (const Subcommand& command : kSubcommands)
-    command.declare(*app.add_subcommand(command.name, command.description), *flags);
-  return [&app, flags] {
-    const std::string name = app.get_subcommands().front()->get_name();
+    command.declare(app.add_subcommand(command.name, command.description), *flags);
+  return [app, flags] {
+    const std::string name = app.subcommand();
     for (const Subcommand& command : kSubcommands)
       if (name == command.name) return run(command.action, *flags);
     return kExitCouldNotRun;

@@ -99,7 +99,7 @@ int serve(const ServeFlags& flags) {
   return result.exit_code();
 }
 
-void add_limits(CLI::App& app, ServeFlags& flags) {
+void add_limits(Options app, ServeFlags& flags) {
   ServingLimits& l = flags.limits;
   app.add_option("--context", l.context, "tokens of one request, prompt and answer (2048)");
   app.add_option("--pages", l.pages, "of the KV pool, the null block among them (room for --decode-rows requests)");
@@ -117,13 +117,13 @@ void add_limits(CLI::App& app, ServeFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_serve(CLI::App& app) {
+std::function<int()> declare_serve(Options app) {
   auto flags = std::make_shared<ServeFlags>();
   app.add_option("--script", flags->script, R"(requests, a line each: {"at_ms":0,"prompt":[1,2]} or "prompt_tokens":9)")
-      ->required();
+      .required();
   app.add_option("--speed", flags->speed, "how much faster than the script's times; 0: all at once (1)");
   app.add_option("--metrics", flags->metrics, "write Prometheus text to this file");
-  app.add_option("--device", flags->device, "auto, host or cuda")->check(CLI::IsMember({"auto", "host", "cuda"}));
+  app.add_option("--device", flags->device, "auto, host or cuda").one_of({"auto", "host", "cuda"});
   add_model_flags(app, flags->model);
   add_limits(app, *flags);
   add_format(app, flags->format);

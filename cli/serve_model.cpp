@@ -59,7 +59,7 @@ void require_fit(const ModelFlags& flags, const Shape& shape, const ServingLimit
 
 }  // namespace
 
-void add_model_flags(CLI::App& app, ModelFlags& flags) {
+void add_model_flags(Options app, ModelFlags& flags) {
   static const std::map<std::string, Dtype> kKv{{"fp16", Dtype::fp16}, {"bf16", Dtype::bf16}, {"e4m3", Dtype::e4m3}};
   app.add_option("--model", flags.model, "llama or attention_only, with random weights (llama)");
   app.add_option("--layers", flags.layers, "of the model");
@@ -70,9 +70,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--ffn", flags.ffn, "llama: inner width");
   app.add_option("--vocab", flags.vocab, "token ids");
   app.add_option("--page-size", flags.page_size, "tokens a KV page");
-  app.add_option_function<std::string>(
-         "--kv", [&flags](const std::string& name) { flags.kv = kKv.at(name); }, "fp16, bf16 or e4m3")
-      ->check(CLI::IsMember({"fp16", "bf16", "e4m3"}).description(""));
+  app.add_choice("--kv", flags.kv, kKv, "fp16, bf16 or e4m3");
   app.add_flag("--allow-e4m3-mtp", flags.allow_e4m3_mtp, "admit drafts over an E4M3 cache");
   app.add_option("--weights-seed", flags.seed, "equal seeds are equal models (1)");
 }

@@ -1,11 +1,11 @@
 // The models that refrain serve knows, by name, and the options that shape them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "cli/options.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/model/model.hpp"
 
@@ -20,7 +20,7 @@ struct ModelFlags {
   std::uint64_t seed = 1;
 };
 
-void add_model_flags(CLI::App& app, ModelFlags& flags);
+void add_model_flags(Options app, ModelFlags& flags);
 
 /// What must be known before there is a model. Throws Error{usage} for a model that nobody knows.
 struct ModelSize {

@@ -42,36 +42,30 @@ StepOptions StepFlags::parsed() const {
   return step;
 }
 
-void add_step_flags(CLI::App& app, StepFlags& flags) {
+void add_step_flags(Options app, StepFlags& flags) {
   StepOptions& step = flags.options;
-  const auto choice = [](const auto& names) { return CLI::CheckedTransformer(names).description(""); };
-  app.add_option("--step", step.step, step_names())
-      ->transform(choice(steps_by_name()))
-      ->each([&flags](const std::string&) { flags.step_given = true; });
-  app.add_option("--device", flags.device, "auto, host or cuda")
-      ->check(CLI::IsMember({"auto", "host", "cuda"}).description(""));
+  app.add_choice("--step", step.step, steps_by_name(), step_names()).tells(flags.step_given);
+  app.add_option("--device", flags.device, "auto, host or cuda").one_of({"auto", "host", "cuda"});
   app.add_option("--rows", step.rows,
                  "query rows, request-major (19; sparse MLA 80 and 8; mtp_verify requests x (1 + K))");
   app.add_option("--bucket", step.bucket, "rows that the graph is captured for (as --rows)");
   app.add_option("--requests", step.requests, "requests that the rows belong to (1; mtp_verify 3)");
   app.add_option("--context", step.context, "tokens of each request, this step's included (2048)");
   app.add_option("--page-size", step.page_size, "tokens a KV page (32; sparse MLA 256 through the page split, or 64)");
-  app.add_option("--kv", step.kv, "fp16, bf16 or e4m3; not of sparse MLA")->transform(choice(kKv));
+  app.add_choice("--kv", step.kv, kKv, "fp16, bf16 or e4m3; not of sparse MLA");
   app.add_option("--heads", step.heads, "sparse MLA: query heads (16)");
   app.add_option("--topk", step.topk, "sparse MLA: index entries a row (512)");
-  app.add_option("--record", step.record, "sparse MLA: bytes of a token's record, 584 or 656, or bf16 (584)")
-      ->transform(choice(kRecords));
+  app.add_choice("--record", step.record, kRecords, "sparse MLA: bytes of a token's record, 584 or 656, or bf16 (584)");
   app.add_flag("--sinks", step.sinks, "sparse MLA: attention sinks");
   app.add_option("--drafts", step.drafts, "mtp_verify: drafted tokens a request, K (4)");
-  app.add_option("--draft-rule", step.draft_rule, "mtp_verify: greedy or rejection (greedy)")
-      ->transform(choice(kDraftRules));
+  app.add_choice("--draft-rule", step.draft_rule, kDraftRules, "mtp_verify: greedy or rejection (greedy)");
   app.add_option("--scales", step.scales,
                  "mtp_verify: K/V scales from an overlay or checkpoint (calibrated on the step's own data)");
   app.add_flag("--allow-e4m3-mtp", step.allow_e4m3_mtp,
                "mtp_verify: admit E4M3 KV under a draft, whose scales must be calibrated");
   app.add_flag("--pdl", step.pdl, "programmatic dependent launch: kernels that wait on the device start early");
   app.add_option("--seed", step.seed, "of data, selection and page placement (1)");
-  app.add_option("--fault", flags.faults, "named bugs to put back, comma-separated")->delimiter(',');
+  app.add_option("--fault", flags.faults, "named bugs to put back, comma-separated").delimiter(',');
 }
 
 }  // namespace refrain

@@ -2,10 +2,10 @@
 // which faults.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "runtime/steps/options.hpp"
 
 namespace refrain {
@@ -20,6 +20,6 @@ struct StepFlags {
   [[nodiscard]] StepOptions parsed() const;
 };
 
-void add_step_flags(CLI::App& app, StepFlags& flags);
+void add_step_flags(Options app, StepFlags& flags);
 
 }  // namespace refrain

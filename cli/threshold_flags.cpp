@@ -15,10 +15,9 @@ const std::map<std::string, Severity> kSeverities{
 
 }  // namespace
 
-void add_threshold(CLI::App& app, Threshold& threshold) {
-  app.add_option("--require", threshold.require, "rules that must have been checked, else exit 3")->delimiter(',');
-  app.add_option("--fail-on", threshold.fail_on, "error, warning or note: exit 1 from this severity on")
-      ->transform(CLI::CheckedTransformer(kSeverities).description(""));
+void add_threshold(Options app, Threshold& threshold) {
+  app.add_option("--require", threshold.require, "rules that must have been checked, else exit 3").delimiter(',');
+  app.add_choice("--fail-on", threshold.fail_on, kSeverities, "error, warning or note: exit 1 from this severity on");
 }
 
 void check_threshold(const Threshold& threshold) {

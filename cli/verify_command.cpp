@@ -116,7 +116,7 @@ int verify(const VerifyFlags& flags) {
 
 }  // namespace
 
-std::function<int()> declare_verify(CLI::App& app) {
+std::function<int()> declare_verify(Options app) {
   auto flags = std::make_shared<VerifyFlags>();
   add_step_flags(app, flags->step);
   app.add_option("--save-recording", flags->save_recording, "write what was judged as refrain.recording/1");

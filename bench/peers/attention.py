@@ -6,9 +6,10 @@ reads more than four times the L2, or goes over several caches in turn), the med
 difference from an fp64 attention over the same cache, in the heads of KV head 0 of the last row. A peer that cannot run a
 case says why in `failed`. Writes refrain.bench/1, topic `peers`.
 
-  attention.py --bench DIR --out FILE [--quick] [--cases WORD,WORD] [--without PEER,PEER]
+  attention.py --bench DIR --out FILE [--quick] [--cases WORD,WORD] [--without PEER,PEER] [--add]
 
-DIR holds bench_decode and bench_mla. Of the cases those are measured whose names contain one of the words. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
+DIR holds bench_decode and bench_mla. Of the cases those are measured whose names contain one of the words; with
+--add the rows of FILE that are not measured stay, each with its own commit. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
 to write to (FLASHINFER_WORKSPACE_BASE).
 """
 
@@ -295,6 +296,7 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--cases", default="")
+    parser.add_argument("--add", action="store_true")
     parser.add_argument("--without", default="")
     parser.add_argument("--warm")
     parser.add_argument("--worker", action="store_true")
@@ -319,10 +321,14 @@ def main():
               "date": datetime.date.today().isoformat(),
               "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version}}
     rows = []
+    if options.add:
+        before = json.loads(pathlib.Path(options.out).read_text())
+        rows = [{**row, "commit": row.get("commit", before["commit"])} for row in before["rows"]]
+        result.update(machine=before["machine"], ceilings=before["ceilings"])
 
     def add(row):
         """A run that is cut short leaves the rows that it had."""
-        rows.append(row)
+        rows[:] = [other for other in rows if other["case"] != row["case"]] + [{**row, "commit": result["commit"]}]
         print(f"{row['case']:52} {row['time_us']:10.1f} us {row.get('fraction_of_read_bandwidth_ratio', 0):.3f} "
               f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
         pathlib.Path(options.out).write_text(json.dumps({**result, "rows": rows}, indent=2) + "\n")

@@ -34,7 +34,8 @@ def table(result):
     lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))] + [line(row) for row in result["rows"]]
     versions = result["versions"]
     gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]
-    said = (f"{gpu}, commit {result['commit'][:12]}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']}, "
+    commits = ", ".join(dict.fromkeys(row.get("commit", result["commit"])[:12] for row in result["rows"]))
+    said = (f"{gpu}, commit {commits}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']}, "
             f"FlashInfer {versions['flashinfer']}; plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
     return "\n".join(f"| {text} |" for text in lines) + f"\n\n{said}\n"
 

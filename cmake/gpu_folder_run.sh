@@ -103,7 +103,7 @@ sanitize() {
     output=$(compute-sanitizer --report-api-errors no --error-exitcode 9 --tool "$tool" \
       "$here/bin/$program" "$tests" 2>&1 </dev/null) || failed=1
     grep -E '^=========|^All tests|^test cases|^assertions' <<<"$output" |
-      grep -v 'COMPUTE-SANITIZER\|Host Frame' | head -40 >>"$log"
+      grep -v 'COMPUTE-SANITIZER\|Host Frame' | sed -n 1,40p >>"$log" # not head, which would end the pipe, and this script
   done < <(sanitizer_runs)
   cat "$log"
   return "$failed"

@@ -28,6 +28,8 @@ union Shared {
   GroupTable table;
   device::WideUnion wide;
 };
+static_assert(2 * (sizeof(Shared) + sizeof(GroupPlan) + 4 * (device::kManyThreads / 32) + 1024) <= 228 * 1024,
+              "two blocks of kManyThreads fit a multiprocessor");
 
 /// False when there is no room near the microblock's place.
 __device__ bool insert(GroupTable& table, std::int32_t id, std::int32_t query, std::int32_t token,
@@ -67,7 +69,8 @@ struct Blocks {
   std::int32_t first, at;
   std::int32_t entries[kQueries][4];
 
-  /// Of the whole block of threads' turn `turn`: kSelectedBlocks threads have a query's blocks.
+  /// kSelectedBlocks threads have the blocks of four queries; where there are no more threads, the other four queries
+  /// are theirs at turn 1.
   __device__ Blocks(const PlanGroupedArgs& args, std::int32_t group, std::int32_t turn)
       : first((static_cast<std::int32_t>(threadIdx.x) / kSelectedBlocks + turn) * kQueries),
         at(static_cast<std::int32_t>(threadIdx.x) % kSelectedBlocks) {

@@ -1,10 +1,10 @@
 // A warpgroup that attends, in grouped_attention: scores of 64 rows (48 are somebody's)
 // against a tile, the online softmax of a warp's own 16 rows in its registers, sums
-// over all 256 dims. The tensor cores read the tiles and most of the queries from shared
-// memory, once for all M tiles; the rest of the queries stays in registers. An M tile
-// without an attending query multiplies zeros, which is right because no non-finite V
-// gets into a stage, or the sweep is done again; for the fault that has no such
-// protection such an M tile keeps its sums.
+// over all 256 dims. The tensor cores read the tiles and the queries from shared memory,
+// once for all M tiles; where registers allow (kHeldSteps), the first of the queries'
+// dims stay in them. An M tile without an attending query multiplies zeros, which is
+// right because no non-finite V gets into a stage, or the sweep is done again; for the
+// fault that has no such protection such an M tile keeps its sums.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ __device__ inline bool has_rows(const Place& place) {
 template <class L>
 struct HeldQueries {
   std::uint32_t shared;
-  std::uint32_t steps[L::kHeldSteps + 1][4];
+  std::uint32_t steps[L::kHeldSteps + 1][4];  ///< one more, for there is no array of none
 
   __device__ HeldQueries(std::uint32_t shared_queries, const Place& place) : shared(shared_queries) {
     // Matrices of eight rows: the lower rows, the upper ones, then both with the step's last eight dims. The fourth

@@ -1,7 +1,7 @@
 // What a warpgroup that brings tiles to grouped_attention knows of the plan, and what
-// it does with every tile, however it gets there: masks to their place, non-finite V
-// taken out on the second sweep, planes handed over. A warp has two of a tile's eight
-// microblocks, so a lane needs two entries of it.
+// it does with every tile, however it gets there: masks to their place, and non-finite
+// V taken out on the second sweep. A warp has two of a tile's eight microblocks, so a
+// lane needs two entries of it. How planes get there and are handed over is not here.
 #pragma once
 
 #include <cstddef>

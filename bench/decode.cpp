@@ -3,8 +3,9 @@
 // programmatic edges (`time_us`) and with full ones (`full_edges_us`). In a step one
 // plan serves all layers: `layer_us` is a layer's decode of 32 behind one
 // plan, `layer_pages_in_order_us` the same with every request's pages one behind the
-// other, where they are otherwise handed out at random. One graph holds the chain over several pools in turn, more than
-// four times the L2 together, so every read comes from memory. Writes refrain.bench/1.
+// other, where they are otherwise handed out at random. One graph holds the chain over
+// several pools in turn, more than four times the L2 together, so every read comes from
+// memory. Writes refrain.bench/1.
 //   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
@@ -188,7 +189,7 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
       for (int i = 0; i < decodes; ++i) {
         Chain layer = chain;
         layer.move_to(arena.data() + i % pools * c.pool_bytes());
-        layer.decode.counters += i * first.plan.counters_zeroed;
+        layer.decode.counters += i * chain.plan.counters_zeroed;
         layer.decode.plan_is_done = i > 0;  // behind the first, the plan is two kernels ahead
         early ? xqa_decode.launch_early(layer.decode, on) : xqa_decode.launch(layer.decode, on);
       }

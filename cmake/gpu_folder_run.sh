@@ -11,8 +11,8 @@ usage() {
   cat <<'TEXT'
 run.sh test           the tests that need a GPU
 run.sh bench [TOPIC]  every benchmark, or one (soak, launch, grouped, ...), into ./results
-run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every". Takes
-                      --cases and --without of peers/attention.py
+run.sh bench peers    decode and MLA beside FlashInfer and cuDNN, where python3 has them; not part of "every". What stands
+                      behind it goes to peers/attention.py: --cases, --without, --add, --quick
 run.sh sanitize       compute-sanitizer over the tests, tool by tool, into ./results/sanitizer.log; a few minutes
 run.sh live           PyTorch scripts and C++ probes under refrain audit, into ./results/live.log
 run.sh demo           one step, broken on purpose and then as it should be

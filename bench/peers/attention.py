@@ -8,9 +8,9 @@ case says why in `failed`. Writes refrain.bench/1, topic `peers`.
 
   attention.py --bench DIR --out FILE [--quick] [--cases WORD,WORD] [--without PEER,PEER] [--add]
 
-DIR holds bench_decode and bench_mla. Of the cases those are measured whose names contain one of the words; with
---add the rows of FILE that are not measured stay, each with its own commit. FlashInfer compiles its kernels at first use: it needs nvcc and ninja, and a folder
-to write to (FLASHINFER_WORKSPACE_BASE).
+DIR holds bench_decode and bench_mla. Of the cases those are measured whose names contain one of the words; with --add the
+rows of FILE that are not measured stay, each with its own commit. FlashInfer compiles its kernels at first use: it needs nvcc
+and ninja, and a folder to write to (FLASHINFER_WORKSPACE_BASE).
 """
 
 import argparse
@@ -306,8 +306,18 @@ def main():
         return warm_part(options.warm)
     if options.worker:
         return work()
-    without = options.without.split(",")
+    without = [name for name in options.without.split(",") if name]
     decode_peers, mla_peers = ([name for name in names if name not in without] for names in (PEERS, MLA_PEERS))
+    words = options.cases.split(",")
+    decode, mla = ([case for case in cases if any(word in case["name"] for word in words)]
+                   for cases in (decode_cases(options.quick), mla_cases()))
+    for name in without:
+        if name not in (*PEERS, *MLA_PEERS):
+            parser.error(f"--without: expected peers of {', '.join((*PEERS, *MLA_PEERS))}; found {name}")
+    if not decode + mla:
+        parser.error(f"--cases: expected a part of a case's name, such as b1-ctx131072; none has {options.cases}")
+    if options.add and not pathlib.Path(options.out).is_file():
+        parser.error(f"--add: expected a result to add to; there is no {options.out}: leave --add out")
     warm(decode_peers + mla_peers)
     try:
         import flashinfer
@@ -315,7 +325,7 @@ def main():
     except ImportError:
         version = "not installed"
     result = {"schema": "refrain.bench/1", "topic": "peers", "commit": os.environ.get("REFRAIN_COMMIT", "unknown"),
-              "command": " ".join(["bench/peers/attention.py"] + (["--quick"] if options.quick else []) +
+              "command": " ".join(["bench/peers/attention.py"] + [f"--{name}" for name in ("quick", "add") if vars(options)[name]] +
                                   [f"--{name} {value}" for name, value in (("cases", options.cases), ("without", options.without))
                                    if value]),
               "date": datetime.date.today().isoformat(),
@@ -333,17 +343,14 @@ def main():
               f"{row.get('over_best_peer_ratio', 0):.3f}", file=sys.stderr, flush=True)
         pathlib.Path(options.out).write_text(json.dumps({**result, "rows": rows}, indent=2) + "\n")
 
-    def wanted(cases):
-        return [case for case in cases if any(word in case["name"] for word in options.cases.split(","))]
-
     worker = Worker()
-    for case in wanted(decode_cases(options.quick)):
+    for case in decode:
         row, frame = beside_peers(options.bench, worker, "bench_decode", case, decode_peers,
                                   ("layer_us", "layer_us_min", "layer_us_max", "decode_kernel_us", "read_gbps",
                                    "fraction_of_read_bandwidth_ratio", "layer_fraction_of_read_bandwidth_ratio", "max_abs_error"))
         result.update(machine=frame["machine"], ceilings=frame["ceilings"])
         add(row)
-    for case in wanted(mla_cases()):
+    for case in mla:
         add(beside_peers(options.bench, worker, "bench_mla", case, mla_peers,
                          ("attend_kernel_us", "floor_us"))[0])
 

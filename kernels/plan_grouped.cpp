@@ -20,6 +20,7 @@ Contract plan_grouped_contract(const PlanGroupedArgs& args) {
   contract.accesses.push_back(touch(args.microblocks, plan, Mode::write, Role::plan, Dtype::i32));
   contract.accesses.push_back(touch(args.masks, plan, Mode::write, Role::plan, Dtype::u32));
   contract.accesses.push_back(touch(args.tokens, elements(args.groups), Mode::write, Role::plan, Dtype::i32));
+  if (args.fix_padding) contract.gives = {claim(Fact::pad_fixed, args.microblocks, plan * dtype_bytes(Dtype::i32))};
   return contract;
 }
 

@@ -130,7 +130,7 @@ __device__ bool unite(const PlanGroupedArgs& args, const GroupPlan& plan, GroupT
 
 /// A group that is not planned, by all threads.
 __device__ void leave_out(const GroupOut& out) {
-  out.put_unused(0);
+  out.put_unused(0, 0);
   if (threadIdx.x == 0) *out.tokens = 0;
 }
 
@@ -152,6 +152,8 @@ __global__ void __launch_bounds__(kThreads, kThreads == device::kManyThreads ? 2
     device::clear<kThreads>(shared.table);
   else if (thread < kGroupRows)
     plan.rows[thread] = device::row_selection(args.batch, args.selected, group * kGroupRows + thread);
+  else if (thread == kGroupRows)
+    plan.first = 0;
   __syncthreads();
   if (end > rows) return leave_out(out);
   if (token_bits <= device::kMaxTokenBits && unite<kThreads>(args, plan, shared.table, group, blocks)) {

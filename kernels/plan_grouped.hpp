@@ -42,14 +42,18 @@ struct PlanGroupedArgs {
   const std::int32_t* selected = nullptr;  ///< [bucket, kSelectedWidth] token indices within the request, -1 = none
   BatchView batch;
   KvPoolView pool;                      ///< only its shape is used
-  std::int32_t* microblocks = nullptr;  ///< out [groups, kGroupedWidth]; pad and unused entries are 0 (the null block)
+  std::int32_t* microblocks = nullptr;  ///< out [groups, kGroupedWidth]; pad and unused entries: see fix_padding
   std::uint32_t* masks = nullptr;       ///< out [groups, kGroupedWidth]; 0 for pad and unused entries
   std::int32_t* tokens =
       nullptr;              ///< out [groups]: 4 x entries, category padding counted; 0 for a group that is not planned
   std::int32_t groups = 0;  ///< ceil(bucket / 8)
+  /// Pad and unused entries of a group name its first microblock (column 0), as pad_fix would leave them. Without it
+  /// they are 0, the null block; those of a group without entries are 0 in any case, and its tokens are 0 too.
+  bool fix_padding = false;
 };
 
-/// Every element of the three outputs is written on every launch.
+/// Every element of the three outputs is written on every launch. With `fix_padding` it gives `pad_fixed` over
+/// microblocks.
 extern const Op<PlanGroupedArgs> plan_grouped;
 
 }  // namespace refrain

@@ -74,8 +74,10 @@ void add_row(const PlanGroupedArgs& args, std::int32_t row, std::int32_t query, 
   if (id != kNoMicroblock) out.add(id, query, s.tail_first, (1u << s.tail) - 1u);
 }
 
-/// Writes the entries, each category padded to whole tiles with (0, 0); returns how many columns they take.
-std::int64_t write_plan(const std::vector<Entry>& entries, std::int32_t* microblocks, std::uint32_t* masks) {
+/// Writes the entries, each category padded to whole tiles; returns how many columns they take.
+std::int64_t write_plan(const std::vector<Entry>& entries, bool fix_padding, std::int32_t* microblocks,
+                        std::uint32_t* masks) {
+  const std::int32_t pad = fix_padding && !entries.empty() ? entries.front().microblock : 0;
   std::int64_t column = 0;
   const auto put = [&](std::int32_t microblock, std::uint32_t mask) {
     if (column >= kGroupedWidth) return;
@@ -85,10 +87,10 @@ std::int64_t write_plan(const std::vector<Entry>& entries, std::int32_t* microbl
   for (std::size_t i = 0; i < entries.size(); ++i) {
     put(entries[i].microblock, entries[i].mask);
     const bool last_of_category = i + 1 == entries.size() || entries[i + 1].category != entries[i].category;
-    while (last_of_category && column % kTileMicroblocks != 0) put(0, 0);
+    while (last_of_category && column % kTileMicroblocks != 0) put(pad, 0);
   }
   const std::int64_t used = column;
-  while (column < kGroupedWidth) put(0, 0);
+  while (column < kGroupedWidth) put(pad, 0);
   return used;
 }
 
@@ -105,8 +107,8 @@ void plan_grouped_host(const PlanGroupedArgs& args) {
       entries = united.sorted();
     }
     const std::int64_t at = std::int64_t{group} * kGroupedWidth;
-    args.tokens[group] =
-        static_cast<std::int32_t>(kMicroblockTokens * write_plan(entries, args.microblocks + at, args.masks + at));
+    const std::int64_t columns = write_plan(entries, args.fix_padding, args.microblocks + at, args.masks + at);
+    args.tokens[group] = static_cast<std::int32_t>(kMicroblockTokens * columns);
   }
 }
 

@@ -1,6 +1,6 @@
 // What both ways to plan one group share: the group's eight selections and the
 // columns that each category takes. A category begins at a multiple of a tile, and
-// the columns between its last entry and the next category hold (0, 0). Columns at
+// the columns between its last entry and the next category are padding. Columns at
 // or past kGroupedWidth are dropped, as the twin drops them.
 #pragma once
 
@@ -19,6 +19,7 @@ struct GroupPlan {
   std::int32_t count[kCategories];  ///< entries of a category
   std::int32_t entries_before[kCategories];
   std::int32_t column_before[kCategories + 1];
+  std::int32_t first;  ///< the microblock of column 0, for the padding; 0 where there is none
 
   /// By one warp, lane by lane; `own` is the count of category `lane`.
   __device__ void lay_out(int lane, std::int32_t own) {
@@ -48,11 +49,13 @@ struct GroupOut {
   std::int32_t* microblocks;
   std::uint32_t* masks;
   std::int32_t* tokens;
+  bool fix_padding;
 
   __device__ GroupOut(const PlanGroupedArgs& args, std::int32_t group)
       : microblocks(args.microblocks + std::int64_t{group} * kGroupedWidth),
         masks(args.masks + std::int64_t{group} * kGroupedWidth),
-        tokens(args.tokens + group) {}
+        tokens(args.tokens + group),
+        fix_padding(args.fix_padding) {}
 
   __device__ void put(std::int32_t column, std::int32_t microblock, std::uint32_t mask) const {
     if (column >= kGroupedWidth) return;
@@ -61,21 +64,22 @@ struct GroupOut {
   }
 
   /// Columns from `first` on, by all threads of the block.
-  __device__ void put_unused(std::int32_t first) const {
+  __device__ void put_unused(std::int32_t first, std::int32_t pad) const {
     for (std::int32_t column = first + static_cast<std::int32_t>(threadIdx.x); column < kGroupedWidth;
          column += static_cast<std::int32_t>(blockDim.x))
-      put(column, 0, 0);
+      put(column, pad, 0);
   }
 
   /// Everything that is no entry, and the count of tokens; by all threads of the block.
   __device__ void put_rest(const GroupPlan& plan) const {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
+    const std::int32_t pad = fix_padding ? plan.first : 0;
     if (thread < kCategories * kTileMicroblocks) {
       const std::int32_t category = thread / kTileMicroblocks;
       const std::int32_t column = plan.column_before[category] + plan.count[category] + thread % kTileMicroblocks;
-      if (column < plan.column_before[category + 1]) put(column, 0, 0);
+      if (column < plan.column_before[category + 1]) put(column, pad, 0);
     }
-    put_unused(plan.used_columns());
+    put_unused(plan.used_columns(), pad);
     if (thread == 0) *tokens = kMicroblockTokens * plan.used_columns();
   }
 };

@@ -30,6 +30,7 @@ struct GroupTable {
   std::uint32_t owners[kTableSlots];            ///< of the union; then the keys
   alignas(16) std::uint16_t buckets[kBuckets];  ///< entries of each, then of all before it
   std::uint16_t slots[kOrdered];                ///< by bucket; within one as they came
+  std::uint32_t least_key;
 };
 
 /// By the warps behind the first one, which has other things to do.
@@ -44,6 +45,7 @@ __device__ void clear(GroupTable& table) {
   }
   for (std::int32_t i = 8 * thread; i < kBuckets; i += 8 * kThreads)
     *reinterpret_cast<uint4*>(table.buckets + i) = {0, 0, 0, 0};
+  if (thread == 0) table.least_key = kNoKey;
 }
 
 /// The table's entries in order, by all threads; the table is complete.
@@ -61,27 +63,35 @@ class GroupOrder {
     }
   }
 
-  /// How many there are, in every thread, and the columns of the categories; above kOrdered there is no order.
+  /// How many there are, in every thread, the columns of the categories and what stands in column 0; above kOrdered
+  /// there is no order.
   __device__ std::int32_t count(GroupPlan& plan) {
     auto* pairs = reinterpret_cast<std::uint32_t*>(table_.buckets);
+    std::uint32_t least = kNoKey;
 #pragma unroll
     for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
       const std::uint32_t key = table_.owners[slot_of(i)];
       if (key == kNoKey) continue;
+      least = min(least, key);
       // No half ever carries into the other one: it counts no more than there are slots.
       const std::uint32_t bucket = key >> bucket_shift_, half = 16 * (bucket & 1u);
       came_[i] = static_cast<std::uint16_t>(atomicAdd(pairs + bucket / 2, 1u << half) >> half);
     }
+    // Its entry is column 0's. Found here, it is known to all behind the barriers that the order needs anyway.
+    least = __reduce_min_sync(~0u, least);
+    if (threadIdx.x % 32 == 0) atomicMin(&table_.least_key, least);
     __syncthreads();
     const std::int32_t all = scan();
     if (const auto lane = static_cast<std::int32_t>(threadIdx.x); lane < 32)
       plan.lay_out(lane, lane < kCategories ? before(lane + 1, all) - before(lane, all) : 0);
     if (all > kOrdered) return all;
+    least = table_.least_key;
 #pragma unroll
     for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
       const std::uint32_t key = table_.owners[slot_of(i)];
-      if (key != kNoKey)
-        table_.slots[table_.buckets[key >> bucket_shift_] + came_[i]] = static_cast<std::uint16_t>(slot_of(i));
+      if (key == kNoKey) continue;
+      table_.slots[table_.buckets[key >> bucket_shift_] + came_[i]] = static_cast<std::uint16_t>(slot_of(i));
+      if (key == least) plan.first = table_.ids[slot_of(i)];
     }
     __syncthreads();
     return all;

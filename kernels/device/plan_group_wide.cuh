@@ -82,7 +82,7 @@ __device__ inline std::int32_t wide_rank(const GroupPlan& plan, const WideUnion&
   return rank;
 }
 
-/// By all threads of a block; `plan.rows` is filled.
+/// By all threads of a block; `plan.rows` is filled and `plan.first` 0.
 __device__ inline void plan_group_wide(const PlanGroupedArgs& args, const GroupOut& out, GroupPlan& plan,
                                        WideUnion& all) {
   const auto thread = static_cast<std::int32_t>(threadIdx.x), threads = static_cast<std::int32_t>(blockDim.x);
@@ -113,7 +113,9 @@ __device__ inline void plan_group_wide(const PlanGroupedArgs& args, const GroupO
     const std::int32_t rank = wide_rank(plan, all, i / kSelectedWidth, i % kSelectedWidth);
     const std::int32_t column = plan.column_before[all.categories[i]] + rank;
     if (column < kGroupedWidth) out.put(column, all.ids[i], wide_member(args, plan, all, all.ids[i]).mask);
+    if (column == 0) plan.first = all.ids[i];
   }
+  __syncthreads();
   out.put_rest(plan);
 }
 

@@ -64,10 +64,15 @@ void scatter(Scene& scene, Rng& rng) {
   }
 }
 
+/// Also that the kernel's plan with fix_padding is what pad_fix makes of the one without, both on the device.
 void require_grouped_plan(Scene& scene) {
   GroupedRun run(scene);
   require_as_twin(plan_grouped, run.plan, scene.memory);
   require_as_twin(pad_fix, run.fix, scene.memory);
+  const Memory::Photo fixed = scene.memory.photo();
+  run.plan.fix_padding = true;
+  require_as_twin(plan_grouped, run.plan, scene.memory);
+  require_same(scene.memory.photo(), fixed);
 }
 
 void require_xqa_plan(Scene& scene, bool dense, std::int32_t group_rows) {
@@ -148,17 +153,33 @@ TEST_CASE("plan_grouped on the device: a group is planned only when its eight ro
   Scene scene(small({400}, {24}), rng);
   scene.select(rng);
   GroupedRun run(scene);
-  DeviceCopy copy(scene.memory);
-  const PlanGroupedArgs args = on_device(copy, run.plan);
-  Replay replay([&](void* stream) { plan_grouped.launch(args, stream); });
-  for (const std::int32_t rows : {24, 7, 8, 15, 0, 16, -1, 1000}) {
-    CAPTURE(rows);
-    *scene.rows = rows;
-    copy.upload(scene.memory.photo());
-    plan_grouped.host(run.plan);
-    replay.run();
-    require_same(copy.download(), scene.memory.photo());
+  for (const bool fix_padding : {false, true}) {
+    run.plan.fix_padding = fix_padding;
+    DeviceCopy copy(scene.memory);
+    const PlanGroupedArgs args = on_device(copy, run.plan);
+    Replay replay([&](void* stream) { plan_grouped.launch(args, stream); });
+    for (const std::int32_t rows : {24, 7, 8, 15, 0, 16, -1, 1000}) {
+      CAPTURE(fix_padding, rows);
+      *scene.rows = rows;
+      copy.upload(scene.memory.photo());
+      plan_grouped.host(run.plan);
+      replay.run();
+      require_same(copy.download(), scene.memory.photo());
+    }
+    *scene.rows = 24;
   }
+}
+
+TEST_CASE("plan_grouped on the device: rows that see nothing leave their group empty with fixed padding too") {
+  Rng rng(fresh_seed());
+  Scene scene(small({777, 52}, {12, 12}, 3), rng);
+  scene.select(rng);
+  for (std::int32_t row = 8; row < 16; ++row) scene.query_pos[row] = -1;
+  require_grouped_plan(scene);
+  GroupedRun run(scene);
+  run.plan.fix_padding = true;
+  plan_grouped.host(run.plan);
+  CHECK(run.plan.tokens[1] == 0);
 }
 
 TEST_CASE("pad_fix on the device: widths that no vector divides, and no group at all") {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <climits>
-#include <map>
-#include <set>
+#include <numeric>
 
 #include "kernels/pad_fix.hpp"
 #include "tests/catch.hpp"
@@ -14,6 +13,14 @@ using namespace refrain;
 using namespace refrain::test;
 
 namespace {
+
+/// The reference's columns as the plan's options want them.
+std::vector<PlannedColumn> wanted_columns(const Scene& scene, const PlanGroupedArgs& plan, std::int32_t group) {
+  std::vector<PlannedColumn> columns = reference_plan(scene, group);
+  for (PlannedColumn& column : columns)
+    if (plan.fix_padding && column.mask == 0) column.microblock = columns[0].microblock;
+  return columns;
+}
 
 std::vector<PlannedColumn> columns_of(const PlanGroupedArgs& plan, std::int32_t group) {
   std::vector<PlannedColumn> columns;
@@ -27,13 +34,39 @@ std::vector<PlannedColumn> columns_of(const PlanGroupedArgs& plan, std::int32_t 
 void require_plan(const Scene& scene, const PlanGroupedArgs& plan) {
   for (std::int32_t group = 0; group < plan.groups; ++group) {
     CAPTURE(group);
-    const bool same = columns_of(plan, group) == reference_plan(scene, group);
+    const std::vector<PlannedColumn> wanted = wanted_columns(scene, plan, group);
+    const bool same = columns_of(plan, group) == wanted;
     REQUIRE(same);
+    const std::int32_t unused = plan.fix_padding && !wanted.empty() ? wanted[0].microblock : 0;
     for (std::int64_t i = plan.tokens[group] / 4; i < kGroupedWidth; ++i) {
-      REQUIRE(plan.microblocks[group * kGroupedWidth + i] == 0);
+      REQUIRE(plan.microblocks[group * kGroupedWidth + i] == unused);
       REQUIRE(plan.masks[group * kGroupedWidth + i] == 0u);
     }
   }
+}
+
+/// Two plans over poisoned outputs, each of which keeps its contract: the second, with fix_padding, is what pad_fix
+/// makes of the first, to the bit. Leaves the second.
+void plan_with_and_without_padding(Scene& scene, GroupedRun& run) {
+  run.plan.fix_padding = false;
+  fill_writes(plan_grouped.contract(run.plan), 0xFF);
+  run_checked(plan_grouped, run.plan, scene.memory);
+  pad_fix.host(run.fix);
+  const Memory::Photo fixed = scene.memory.photo();
+  run.plan.fix_padding = true;
+  fill_writes(plan_grouped.contract(run.plan), 0xFF);
+  run_checked(plan_grouped, run.plan, scene.memory);
+  const bool same = scene.memory.photo() == fixed;
+  REQUIRE(same);
+}
+
+/// Both, by the reference too.
+void require_plans(Scene& scene, GroupedRun& run) {
+  plan_with_and_without_padding(scene, run);
+  require_plan(scene, run.plan);
+  run.plan.fix_padding = false;
+  plan_grouped.host(run.plan);
+  require_plan(scene, run.plan);
 }
 
 void clear_selection(Scene& scene) {
@@ -65,20 +98,19 @@ void damage(Scene& scene, Rng& rng) {
   scene.query_pos[6] = INT64_MIN;
 }
 
-SceneShape small(std::vector<std::int32_t> lengths, std::vector<std::int32_t> rows, std::int32_t pad_rows = 0) {
-  return {.lengths = std::move(lengths), .rows = std::move(rows), .pad_rows = pad_rows, .dim = 8};
+/// Every entry of a row is a token of its own choice: no block is whole, but by chance.
+void scatter(Scene& scene, Rng& rng) {
+  for (std::int32_t row = 0; row < *scene.rows; ++row) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(scene.seq_len[scene.token_to_req[row]]));
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::shuffle(tokens.begin(), tokens.end(), rng);
+    const std::size_t count = std::min<std::size_t>(tokens.size(), 4 * kSelectedBlocks);
+    std::copy_n(tokens.begin(), count, scene.selected + std::int64_t{row} * kSelectedWidth);
+  }
 }
 
-std::int64_t nan_of(const SceneShape& shape, bool one_position = false) {
-  Rng rng(1);  // the geometry decides the count; the data does not
-  Scene scene(shape, rng);
-  if (one_position)
-    for (std::int32_t row = 0; row < *scene.rows; ++row)
-      scene.query_pos[row] = scene.seq_len[scene.token_to_req[row]] - 1;
-  scene.select_first();
-  GroupedRun run(scene);
-  plan_grouped.host(run.plan);
-  return expected_nan(run.plan, 5);
+SceneShape small(std::vector<std::int32_t> lengths, std::vector<std::int32_t> rows, std::int32_t pad_rows = 0) {
+  return {.lengths = std::move(lengths), .rows = std::move(rows), .pad_rows = pad_rows, .dim = 8};
 }
 
 }  // namespace
@@ -108,8 +140,7 @@ TEST_CASE("plan_grouped: random selections give the plan of the reference, to th
     Scene scene(shape, rng);
     scene.select(rng);
     GroupedRun run(scene);
-    run_checked(plan_grouped, run.plan, scene.memory);
-    require_plan(scene, run.plan);
+    require_plans(scene, run);
   }
 }
 
@@ -122,8 +153,7 @@ TEST_CASE("plan_grouped: duplicates, bad tokens, bad pages, bad requests and bad
     scene.select(rng);
     damage(scene, rng);
     GroupedRun run(scene);
-    plan_grouped.host(run.plan);
-    require_plan(scene, run.plan);
+    require_plans(scene, run);
   }
 }
 
@@ -133,8 +163,8 @@ TEST_CASE("plan_grouped: a group is planned only when its eight rows are real") 
     Scene scene(small({400}, {rows}, 24 - rows), rng);
     scene.select(rng);
     GroupedRun run(scene);
-    plan_grouped.host(run.plan);
     CAPTURE(rows);
+    require_plans(scene, run);
     for (std::int32_t group = 0; group < 3; ++group) CHECK((run.plan.tokens[group] > 0) == (8 * group + 8 <= rows));
   }
 }
@@ -149,8 +179,7 @@ TEST_CASE("plan_grouped: one block in each of the seven categories is padded wit
   for (std::int32_t block = 0; block < 7; ++block)
     for (const std::int32_t query : queries[block]) put_block(scene, query, block, 10 + block);
   GroupedRun run(scene);
-  plan_grouped.host(run.plan);
-  require_plan(scene, run.plan);
+  require_plans(scene, run);
   REQUIRE(run.plan.tokens[0] == 7 * 8 * 4);
   for (std::int32_t column = 0; column < 56; ++column) CHECK((run.plan.masks[column] == 0) == (column % 8 != 0));
   for (std::uint32_t category = 1; category <= 7; ++category)
@@ -164,8 +193,7 @@ TEST_CASE("plan_grouped: a row that selects nothing takes no part, and a group o
   std::fill_n(scene.selected + 3 * kSelectedWidth, kSelectedWidth, -1);
   for (std::int32_t row = 8; row < 16; ++row) scene.query_pos[row] = -1;
   GroupedRun run(scene);
-  plan_grouped.host(run.plan);
-  require_plan(scene, run.plan);
+  require_plans(scene, run);
   for (std::int32_t i = 0; i < kGroupedWidth; ++i) REQUIRE((run.plan.masks[i] & 0xF000u) == 0u);
   CHECK(run.plan.tokens[0] > 0);
   CHECK(run.plan.tokens[1] == 0);
@@ -181,43 +209,58 @@ TEST_CASE("plan_grouped: eight rows without a common block fill the width withou
   Scene scene(shape, rng);
   scene.select(rng);
   GroupedRun run(scene);
-  plan_grouped.host(run.plan);
-  require_plan(scene, run.plan);
+  require_plans(scene, run);
   // Categories of one query each: {0}: q0, q1 = 1026; {0,1}: 513; {1}: 1026; {1,2}: 513; {2}: 1026; each to a multiple
   // of 8.
   CHECK(run.plan.tokens[0] == 4 * (1032 + 520 + 1032 + 520 + 1032));
 }
 
-TEST_CASE("plan_grouped: the NaN counts of the first report follow from the plan") {
-  CHECK(nan_of(small({2048}, {19})) == 480);
-  CHECK(nan_of(small({400}, {19})) == 400);
-  CHECK(nan_of(small({1000}, {19})) == 400);
-  CHECK(nan_of(small({2048, 2048, 2048}, {8, 8, 8})) == 720);
-  for (const std::int32_t context : {1024, 2048, 8192}) CHECK(nan_of(small({context}, {19}), true) == 0);
-}
-
-TEST_CASE("plan_grouped: 19 requests at one position need no padding") {
-  SceneShape shape = small({}, {});
-  for (int i = 0; i < 19; ++i) {
-    shape.lengths.push_back(1024);
-    shape.rows.push_back(1);
+TEST_CASE("plan_grouped: broken blocks alone are planned with fixed padding too and cut at the width") {
+  const std::uint64_t seed = fresh_seed();
+  INFO("seed " << seed);
+  Rng rng(seed);
+  // Rows of one token each, of a few, and eight rows of 2,048 microblocks that share nothing: more than the width.
+  for (const std::int32_t length : {4, 60, 9000}) {
+    CAPTURE(length);
+    Scene scene(small(std::vector<std::int32_t>(8, length), std::vector<std::int32_t>(8, 1)), rng);
+    scatter(scene, rng);
+    GroupedRun run(scene);
+    plan_with_and_without_padding(scene, run);
+    CHECK((run.plan.tokens[0] == 4 * kGroupedWidth) == (length == 9000));
+    CHECK(std::count(run.plan.microblocks, run.plan.microblocks + kGroupedWidth, 0) == 0);
   }
-  CHECK(nan_of(shape, true) == 0);
 }
 
-TEST_CASE("plan_grouped: over every context from 19 to 2999, 480 NaN in 2469, 400 in 384 and 320 in 128") {
-  std::map<std::int64_t, int> contexts;
-  Rng rng(1);
-  Scene scene(small({3000}, {19}), rng);
+TEST_CASE("plan_grouped: with fix_padding no entry of a planned group is 0 and a group without entries holds 0 alone") {
+  Rng rng(fresh_seed());
+  Scene scene(small({777, 52}, {12, 12}, 3), rng);
+  scene.select(rng);
+  for (std::int32_t row = 8; row < 16; ++row) scene.query_pos[row] = -1;
   GroupedRun run(scene);
-  for (std::int32_t context = 19; context <= 2999; ++context) {
-    scene.seq_len[0] = context;
-    for (std::int32_t row = 0; row < 19; ++row) scene.query_pos[row] = context - 19 + row;
-    scene.select_first();
-    plan_grouped.host(run.plan);
-    ++contexts[expected_nan(run.plan, 5)];
-  }
-  CHECK(contexts == std::map<std::int64_t, int>{{480, 2469}, {400, 384}, {320, 128}});
+  plan_with_and_without_padding(scene, run);
+  const auto zeros = [&](std::int32_t group) {
+    const std::int32_t* from = run.plan.microblocks + group * kGroupedWidth;
+    return std::count(from, from + kGroupedWidth, 0);
+  };
+  CHECK(zeros(0) == 0);
+  CHECK(zeros(1) == kGroupedWidth);  // eight real rows that see nothing
+  CHECK(zeros(2) == 0);
+  CHECK(zeros(3) == kGroupedWidth);  // no real row
+  CHECK(run.plan.tokens[1] == 0);
+  CHECK(run.plan.tokens[3] == 0);
+}
+
+TEST_CASE("plan_grouped: with fix_padding alone the contract gives pad_fixed over all microblocks") {
+  Rng rng(fresh_seed());
+  Scene scene(small({64}, {9}), rng);
+  GroupedRun run(scene);
+  CHECK(plan_grouped.contract(run.plan).gives.empty());
+  run.plan.fix_padding = true;
+  const Contract contract = plan_grouped.contract(run.plan);
+  REQUIRE(contract.gives.size() == 1);
+  CHECK(contract.gives[0].fact == Fact::pad_fixed);
+  CHECK(contract.gives[0].base == reinterpret_cast<Address>(run.plan.microblocks));
+  CHECK(contract.gives[0].range == ByteRange{0, 2u * kGroupedWidth * 4u});
 }
 
 TEST_CASE("pad_fix: every mask-0 entry names the group's first microblock, others stay, and nothing else is touched") {

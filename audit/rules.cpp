@@ -219,8 +219,11 @@ constexpr Rule kRules[] = {
      .evidence = kContracts,
      .explanation =
          "A planner pads its index lists with page 0. The kernel masks those rows by probability 0, but 0 times NaN "
-         "is NaN: what lies in page 0 reaches real rows. pad_fix repoints such entries on the device.",
-     .fix = "Launch pad_fix after the planner and before the consumer, over the whole list.",
+         "is NaN: what lies in page 0 reaches real rows. Such entries must name a real block: the planner writes them "
+         "so, or pad_fix repoints them on the device.",
+     .fix =
+         "Let the planner fix the whole list itself (plan_grouped: fix_padding), or launch pad_fix over it after the "
+         "planner and before the consumer.",
      .check = check_rf304},
     {.id = "RF305",
      .name = "pad-fix-unordered",
@@ -228,7 +231,8 @@ constexpr Rule kRules[] = {
      .severity = Severity::error,
      .evidence = kContracts,
      .explanation =
-         "The pad-fix is in the graph, but in parallel to the consumer or after it, so that it helps by luck only.",
+         "Whoever fixes the padding is in the graph, but in parallel to its consumer or after it, so that it helps by "
+         "luck only.",
      .fix = "Add the edge: one stream, or an event between the two.",
      .check = check_rf305},
     {.id = "RF306",

@@ -1,5 +1,6 @@
 // pad_fix: repoints every entry whose mask is 0 at the group's first microblock
-// (column 0), so that no padding names the null block. A select and a copy:
+// (column 0), so that no padding names the null block; for planners that leave
+// such padding, as plan_grouped without fix_padding does. A select and a copy:
 // no host, no sync, safe to capture. An empty group's column 0 is the null block
 // itself and stays; such a group has 0 tokens and is never read.
 #pragma once

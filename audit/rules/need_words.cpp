@@ -150,8 +150,10 @@ std::string need_fix(const Graph& graph, const Failure& failure) {
           "with cudaMemsetAsync on the capturing stream",
           bytes_of(failure.needed), what, consumer);
     case Fact::pad_fixed:
-      return fmt::format("launch pad_fix over {} of {} after the planner and before {}, on the capturing stream",
-                         bytes_of(failure.needed), what, consumer);
+      return fmt::format(
+          "let the planner fix {} of {} itself (plan_grouped: fix_padding = true), or launch pad_fix over them after "
+          "the planner and before {}, on the capturing stream",
+          bytes_of(failure.needed), what, consumer);
     case Fact::finite:
       return fmt::format("fill {} of {} with finite values before {}", bytes_of(failure.needed), what, consumer);
     case Fact::written: break;

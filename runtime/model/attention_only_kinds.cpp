@@ -2,7 +2,6 @@
 
 #include "kernels/merge_mla.hpp"
 #include "kernels/mla_append.hpp"
-#include "kernels/pad_fix.hpp"
 #include "kernels/select_recent.hpp"
 #include "kernels/xqa_decode.hpp"
 #include "runtime/model/attention_only_step.hpp"
@@ -91,11 +90,8 @@ void AttentionOnlyStep::plan_sparse(Recorder& recorder, const StepPlaces& places
                                  .microblocks = x_.microblocks.as<std::int32_t>(),
                                  .masks = x_.masks.as<std::uint32_t>(),
                                  .tokens = x_.tokens.as<std::int32_t>(),
-                                 .groups = groups});
-  recorder.launch(pad_fix, {.microblocks = x_.microblocks.as<std::int32_t>(),
-                            .masks = x_.masks.as<std::uint32_t>(),
-                            .groups = groups,
-                            .width = kGroupedWidth});
+                                 .groups = groups,
+                                 .fix_padding = true});
 }
 
 void AttentionOnlyStep::plan_mla(Recorder& recorder, const StepPlaces& places) const {

@@ -116,9 +116,9 @@ TEST_CASE("audit reports: each input keeps its own findings and reasons") {
 
 TEST_CASE("diff: graphs of two recordings are paired by name") {
   const std::string a = temporary_file("a.refrain", ""), b = temporary_file("b.refrain", "");
-  (void)refrain_program("run --step grouped_prefill --context 64 --device host --save-recording " + a);
-  (void)refrain_program("run --step grouped_prefill --context 64 --device host --fault pad-fix-off --save-recording " +
-                        b);
+  const std::string run = "run --step grouped_prefill --context 64 --device host --fault ";
+  (void)refrain_program(run + "pad-fix-late --save-recording " + a);
+  (void)refrain_program(run + "pad-fix-off --save-recording " + b);
   CHECK(refrain_program("diff " + a + " " + a).exit_code == 0);
   const Outcome drift = refrain_program("diff " + a + " " + b);
   CHECK(drift.exit_code == 1);

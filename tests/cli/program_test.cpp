@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -22,6 +23,14 @@ std::set<std::string> not_checked(const Json& audit) {
   std::set<std::string> ids;
   for (const Json& entry : audit.at("not_checked")) ids.insert(entry.at("rule").get<std::string>());
   return ids;
+}
+
+/// The text with one blank between words, however its lines end.
+std::string words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::string words;
+  for (std::string word; in >> word;) words.append(word).append(1, ' ');
+  return words;
 }
 
 Json audit_json(const std::string& arguments, int exit_code) {
@@ -54,11 +63,22 @@ TEST_CASE("program: the report's case prints its numbers as refrain.run/1 and ex
   CHECK(json.at("audit").at("schema") == "refrain.audit/1");
 }
 
+TEST_CASE("program: the finding that README opens with is what the report's case prints, but for where lines end") {
+  const std::string readme = read_text(std::string(REFRAIN_SOURCE_DIR) + "/README.md");
+  const std::size_t begin = readme.find("```\n") + 4, end = readme.find("```\n", begin);
+  const std::string finding = words_of(readme.substr(begin, end - begin));
+  CHECK(finding.starts_with("error RF304 "));
+  const Outcome outcome = refrain_program(
+      "run --device host --step grouped_prefill --poison null-block --fault kernel-zero-off,pad-fix-off");
+  CHECK(words_of(outcome.out).find(finding) != std::string::npos);
+}
+
 TEST_CASE("program: the clean step exits 0 with no finding") {
   const Outcome outcome = refrain_program("run --device host --step grouped_prefill --poison null-block --format json");
   CHECK(outcome.exit_code == 0);
   const Json json = Json::parse(outcome.out);
   CHECK(json.at("audit").at("findings").empty());
+  CHECK(json.at("graph").at("nodes") == 5);  // the planner fixes the padding: a node of its own does it nowhere
   CHECK(json.at("replay").at("bit_equal") == true);
   CHECK(json.at("replay").at("max_abs_error_reference").get<double>() <= 2.5e-4);
 }

@@ -180,13 +180,13 @@ TEST_CASE("verify: a fault that only numbers show is exit 1, named by its node, 
   CHECK(outcome.exit_code == 1);
   const Json json = Json::parse(outcome.out);
   CHECK(errors_in(json.at("findings")) == std::set<std::string>{"RF901"});
-  CHECK(json.at("first_nan_node") == 3);  // kv_append, plan_grouped, pad_fix, grouped_attention
+  CHECK(json.at("first_nan_node") == 2);  // kv_append, plan_grouped, grouped_attention
   const Outcome audit = refrain_program("audit --format json " + file);
   CHECK(audit.exit_code == 1);
   CHECK(errors_in(Json::parse(audit.out).at("findings")) == std::set<std::string>{"RF901"});
 }
 
-TEST_CASE("diff: equal graphs are exit 0, a missing pad_fix is exit 1 and named") {
+TEST_CASE("diff: equal graphs are exit 0, padding that nobody fixes and a node that is gone are exit 1 and named") {
   const std::string a = temporary_file("a.json", ""), b = temporary_file("b.json", ""),
                     dot = temporary_file("a.dot", "");
   CHECK(refrain_program("run --step grouped_prefill --context 64 --device host --seed 1 --save-graph " + a).exit_code ==
@@ -197,7 +197,11 @@ TEST_CASE("diff: equal graphs are exit 0, a missing pad_fix is exit 1 and named"
   (void)refrain_program("run --step grouped_prefill --context 64 --device host --fault pad-fix-off --save-graph " + b);
   const Outcome differs = refrain_program("diff " + a + " " + b);
   CHECK(differs.exit_code == 1);
-  CHECK(differs.out.find("- node 2 (pad_fix)") != std::string::npos);
+  CHECK(differs.out.find("~ node 1 (plan_grouped): no more gives pad_fixed of microblocks") != std::string::npos);
+  (void)refrain_program("run --step grouped_prefill --context 64 --device host --fault pad-fix-late --save-graph " + a);
+  const Outcome fewer = refrain_program("diff " + a + " " + b);
+  CHECK(fewer.exit_code == 1);
+  CHECK(fewer.out.find("- node 3 (pad_fix)") != std::string::npos);
   const Json json = Json::parse(refrain_program("diff --format json " + a + " " + b).out);
   CHECK(json.begin().key() == "schema");
   CHECK(json.at("equal") == false);

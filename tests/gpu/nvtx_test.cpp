@@ -34,7 +34,7 @@ std::vector<Shown> ranges_of_child(const std::string& test) {
   return shown;
 }
 
-/// The range itself, with its parents before it, outermost first: `prefill/capture/grouped_prefill/pad_fix`.
+/// The range itself, with its parents before it, outermost first: `prefill/capture/grouped_prefill/kv_append`.
 std::vector<std::string> paths_of(const std::vector<Shown>& shown) {
   std::vector<std::string> stack, paths;
   for (const Shown& range : shown) {
@@ -63,6 +63,6 @@ TEST_CASE("nvtx: a profiler sees phase and capture and op at capture and step an
   for (const Shown& range : shown) {
     if (range.name == "step") CHECK(range.payload == 24);    // the rows that the test asks for
     if (range.name == "bucket") CHECK(range.payload == 24);  // no fault of this run needs a pad row
-    if (range.name == "replay") CHECK(range.payload >= 4);   // kv_append, plan, pad_fix, attention at least
+    if (range.name == "replay") CHECK(range.payload >= 4);   // kv_append, plan, attention, decode at least
   }
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "runtime/run.hpp"
 #include "tests/catch.hpp"
@@ -30,6 +31,13 @@ std::set<std::string> errors_of(const RunResult& result) {
   for (const Finding& finding : result.audit.findings())
     if (finding.severity == Severity::error) ids.insert(finding.rule);
   return ids;
+}
+
+/// `plan_grouped gives pad_fixed`
+std::string words_of(const Node& node) {
+  std::string words = node.op;
+  for (const NodeClaim& claim : node.gives) words.append(" gives ").append(to_string(claim.fact));
+  return words;
 }
 
 std::set<std::string> expected_of(const FaultInfo& fault) {
@@ -71,6 +79,26 @@ TEST_CASE("faults: both protections off is one finding, and either alone leaves 
   CHECK(both.replay->nan.count == 480);
   for (const Fault one : {Fault::kernel_zero_off, Fault::pad_fix_off})
     CHECK(run_with(StepKind::grouped, {one}, 2048).replay->nan.count == 0);
+}
+
+TEST_CASE(
+    "faults: the planner fixes padding in place, and a fault about that has pad_fix as a node of its own or none") {
+  using Names = std::vector<std::string>;
+  const auto nodes = [](std::initializer_list<Fault> faults) {
+    Names names;
+    const RunResult result = run_with(StepKind::grouped, faults);
+    for (const Node& node : result.graph->nodes) names.push_back(words_of(node));
+    return names;
+  };
+  const std::string attends = "grouped_attention", rest = "plan_xqa gives zeroed";
+  const Names fixed = {"kv_append", "plan_grouped gives pad_fixed", attends, rest, "xqa_decode"};
+  const Names unfixed = {"kv_append", "plan_grouped", attends, rest, "xqa_decode"};
+  CHECK(nodes({}) == fixed);
+  CHECK(nodes({Fault::kernel_zero_off}) == fixed);
+  CHECK(nodes({Fault::pad_fix_off}) == unfixed);
+  CHECK(nodes({Fault::pad_fix_outside}) == unfixed);
+  CHECK(nodes({Fault::pad_fix_late}) ==
+        Names{"kv_append", "plan_grouped", attends, "pad_fix gives pad_fixed", rest, "xqa_decode"});
 }
 
 TEST_CASE("faults: padding fixed outside the graph or after its consumer leaks at every replay") {

@@ -98,14 +98,11 @@ void record_xqa_route(Recorder& recorder, const AttentionBuffers& b, const XqaBu
 
 void record_grouped_prefill(Recorder& recorder, const AttentionBuffers& b) {
   const FaultSet& faults = b.options.faults;
-  const bool fixed_in_place =
-      !faults.has(Fault::pad_fix_off) && !faults.has(Fault::pad_fix_outside) && !faults.has(Fault::pad_fix_late);
   const auto scope = recorder.scope("grouped_prefill");
   append(recorder, b);
   break_capture(recorder, b);
   if (b.options.grouped()) {
     recorder.launch(plan_grouped, plan_grouped_args(b));
-    if (fixed_in_place) recorder.launch(pad_fix, pad_fix_args(b));
     recorder.launch(grouped_attention, attention_args(b));
     if (faults.has(Fault::pad_fix_late)) recorder.launch(pad_fix, pad_fix_args(b));
   }

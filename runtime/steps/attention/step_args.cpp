@@ -35,6 +35,7 @@ PlanGroupedArgs plan_grouped_args(const AttentionBuffers& b) {
   args.masks = b.grouped.masks.as<std::uint32_t>();
   args.tokens = b.grouped.tokens.as<std::int32_t>();
   args.groups = b.grouped.groups;
+  args.fix_padding = !b.options.faults.any_of({Fault::pad_fix_off, Fault::pad_fix_outside, Fault::pad_fix_late});
   return args;
 }
 

@@ -13,6 +13,7 @@ namespace refrain {
 
 [[nodiscard]] KvAppendArgs append_args(const AttentionBuffers& b);
 [[nodiscard]] PlanGroupedArgs plan_grouped_args(const AttentionBuffers& b);
+/// For the faults that move the padding's fix to where it does not help; else the planner does it.
 [[nodiscard]] PadFixArgs pad_fix_args(const AttentionBuffers& b);
 [[nodiscard]] GroupedAttentionArgs attention_args(const AttentionBuffers& b);
 [[nodiscard]] PlanXqaArgs plan_xqa_args(const AttentionBuffers& b, const XqaBuffers& x, const FaultSet& faults);

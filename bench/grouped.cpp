@@ -1,10 +1,10 @@
-// Grouped page-4 prefill: plan_grouped, pad_fix and grouped_attention as a captured
-// graph, what the kernel's own protection costs (the same nodes without it, replay
-// by replay in turn), each of them by itself, the XQA route over the same selection,
-// and what the work would take at least. One request, its last rows, each selecting
-// 512 visible blocks at random: the least that neighbours can share. The cache fits
-// the L2 and is warm there, as it is when a prefill has just written it. Writes
-// refrain.bench/1.
+// Grouped page-4 prefill: plan_grouped, which fixes its padding, and grouped_attention
+// as a captured graph, what the kernel's own protection costs (the same nodes without
+// it, replay by replay in turn), each of them by itself, pad_fix as it would follow
+// another planner, the XQA route over the same selection, and what the work would take
+// at least. One request, its last rows, each selecting 512 visible blocks at random: the
+// least that neighbours can share. The cache fits the L2 and is warm there, as it is
+// when a prefill has just written it. Writes refrain.bench/1.
 //   bench_grouped [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 

@@ -53,6 +53,7 @@ void make_grouped(const Case& c, DeviceArrays& arrays, const std::uint16_t* q, c
   r.plan.masks = arrays.take<std::uint32_t>(columns);
   r.plan.tokens = arrays.take<std::int32_t>(groups);
   r.plan.groups = groups;
+  r.plan.fix_padding = true;
   r.fix = {.microblocks = r.plan.microblocks, .masks = r.plan.masks, .groups = groups, .width = kGroupedWidth};
   r.attention = {.q = q,
                  .pool = r.plan.pool,
@@ -111,7 +112,6 @@ void make_xqa(const Case& c, DeviceArrays& arrays, Routes& r) {
 
 void Routes::grouped(cudaStream_t stream, bool protect) const {
   plan_grouped.launch(plan, stream);
-  pad_fix.launch_early(fix, stream);
   if (protect) return grouped_attention.launch_early(attention, stream);
   // The same kernel without protection, not the fault, which does more so as to spread NaN as the twin does.
   GroupedAttentionArgs args = attention;

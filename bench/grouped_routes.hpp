@@ -26,7 +26,7 @@ struct Case {
 
 struct Routes {
   PlanGroupedArgs plan;
-  PadFixArgs fix;
+  PadFixArgs fix;  ///< of no route, for the planner does it: what a node of its own would cost
   GroupedAttentionArgs attention;
   PlanXqaArgs plan_slots;  ///< a slot a row
   XqaDecodeArgs decode;

@@ -80,6 +80,7 @@ void make_xqa(const Case& c, DeviceArrays& arrays, Routes& r) {
                   .pool = r.plan.pool,
                   .slots = c.rows,
                   .heads = kHeads,
+                  .partitions = partitions,
                   .partition_tokens = tokens,
                   .keys = arrays.take<std::int64_t>(std::int64_t{c.rows} * kXqaSlots),
                   .slot_rows = arrays.take<std::int32_t>(c.rows),

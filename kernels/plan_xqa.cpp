@@ -14,7 +14,7 @@ void assert_shape([[maybe_unused]] const PlanXqaArgs& args) {
   assert(args.group_rows == 0 || args.group_rows == kGroupRows);
   assert(args.slots > 0 && args.slots <= args.batch.bucket);
   assert(args.group_rows != 0 || args.slots == args.batch.bucket);
-  assert(args.heads > 0 && args.partition_tokens > 0);
+  assert(args.heads > 0 && args.partitions > 0 && args.partition_tokens > 0);
   assert((args.selected == nullptr) == (args.keys == nullptr));
   assert(args.counter_sets > 0);
   assert(args.counters_zeroed >= 0 &&

@@ -1,6 +1,6 @@
-// Three kernels. Dense: a thread a slot, and one extra block for the longest
-// length. Sparse: a block a slot sorts its complete blocks by logical token (the
-// tail is behind them by definition and takes no part); the longest length is
+// Three kernels. Dense: a thread a slot, and one extra block for the most splits
+// of any. Sparse: a block a slot sorts its complete blocks by logical token (the
+// tail is behind them by definition and takes no part); the most splits are
 // taken by a kernel of its own, for a maximum over blocks needs either that or an
 // atomic on a value that somebody has zeroed.
 #include <cassert>
@@ -48,13 +48,12 @@ template <class LengthOf>
 __device__ void put_active_partitions(const PlanXqaArgs& args, LengthOf length_of) {
   using Reduce = cub::BlockReduce<std::int32_t, kThreads>;
   __shared__ typename Reduce::TempStorage storage;
-  std::int32_t longest = 0;
+  const SplitRule rule{args.partitions, args.partition_tokens};
+  std::int32_t most = 0;  // not of the longest: a longer row may have fewer splits
   for (std::int32_t slot = static_cast<std::int32_t>(threadIdx.x); slot < args.slots; slot += kThreads)
-    longest = max(longest, length_of(slot));
-  longest = Reduce(storage).Reduce(longest, [](std::int32_t a, std::int32_t b) { return max(a, b); });
-  if (threadIdx.x == 0)
-    *args.active_partitions =
-        static_cast<std::int32_t>((std::int64_t{longest} + args.partition_tokens - 1) / args.partition_tokens);
+    most = max(most, rule.splits(length_of(slot)));
+  most = Reduce(storage).Reduce(most, [](std::int32_t a, std::int32_t b) { return max(a, b); });
+  if (threadIdx.x == 0) *args.active_partitions = most;
 }
 
 /// The tables are read before it is known that the row is real: what a pad row's say is dropped.
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) plan_xqa_dense_kernel(const PlanXqaA
   put_slot(args, slot, row, dense_length(args, row));
 }
 
-__global__ void __launch_bounds__(kThreads) plan_xqa_longest_kernel(const PlanXqaArgs args) {
+__global__ void __launch_bounds__(kThreads) plan_xqa_splits_kernel(const PlanXqaArgs args) {
   device::wait_for_previous();
   put_active_partitions(args, [&](std::int32_t slot) { return args.lengths[slot]; });
 }
@@ -136,7 +135,7 @@ void assert_shape([[maybe_unused]] const PlanXqaArgs& args) {
   assert(args.group_rows == 0 || args.group_rows == kGroupRows);
   assert(args.slots > 0 && args.slots <= args.batch.bucket);
   assert(args.group_rows != 0 || args.slots == args.batch.bucket);
-  assert(args.heads > 0 && args.partition_tokens > 0);
+  assert(args.heads > 0 && args.partitions > 0 && args.partition_tokens > 0);
   assert((args.selected == nullptr) == (args.keys == nullptr));
   assert(args.counter_sets > 0);
   assert(args.counters_zeroed >= 0 &&
@@ -147,17 +146,17 @@ void assert_shape([[maybe_unused]] const PlanXqaArgs& args) {
 void launch_at(const PlanXqaArgs& args, KernelPlace place) {
   assert_pool_shape(args.pool);
   assert_shape(args);
-  const bool wants_longest = args.active_partitions != nullptr;
+  const bool wants_splits = args.active_partitions != nullptr;
   if (args.keys == nullptr) {
     const std::int32_t slot_blocks = (args.slots + kThreads - 1) / kThreads;
-    const auto grid = static_cast<unsigned>(slot_blocks + (wants_longest ? 1 : 0));
+    const auto grid = static_cast<unsigned>(slot_blocks + (wants_splits ? 1 : 0));
     launch_kernel(plan_xqa_dense_kernel, grid, kThreads, 0, place, args, slot_blocks);
     return;
   }
   assert_microblocks(args.pool);
   const int token_bits = device::token_block_bits(args.batch, args.pool);
   launch_kernel(plan_xqa_kernel, static_cast<unsigned>(args.slots), kSortThreads, 0, place, args, token_bits);
-  if (wants_longest) launch_kernel(plan_xqa_longest_kernel, 1, kThreads, 0, place, args);
+  if (wants_splits) launch_kernel(plan_xqa_splits_kernel, 1, kThreads, 0, place, args);
 }
 
 }  // namespace

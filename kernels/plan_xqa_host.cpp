@@ -53,16 +53,15 @@ std::int32_t plan_slot(const PlanXqaArgs& args, std::int32_t slot, std::int32_t 
 void plan_xqa_host(const PlanXqaArgs& args) {
   const std::int32_t rows = real_rows(args.batch);
   const std::int32_t base = args.group_rows != 0 ? rows - rows % args.group_rows : 0;
-  std::int32_t longest = 0;
+  const SplitRule rule{args.partitions, args.partition_tokens};
+  std::int32_t most = 0;
   for (std::int32_t slot = 0; slot < args.slots; ++slot) {
     const std::int32_t row = base + slot;
     args.slot_rows[slot] = args.group_rows != 0 && row >= rows ? -1 : row;
     args.lengths[slot] = plan_slot(args, slot, row);
-    longest = std::max(longest, args.lengths[slot]);
+    most = std::max(most, rule.splits(args.lengths[slot]));
   }
-  if (args.active_partitions != nullptr)
-    *args.active_partitions =
-        static_cast<std::int32_t>((std::int64_t{longest} + args.partition_tokens - 1) / args.partition_tokens);
+  if (args.active_partitions != nullptr) *args.active_partitions = most;
   std::fill_n(args.counters, args.counters_zeroed, 0);
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/kv_pool_view.hpp"
 #include "kernels/op.hpp"
 #include "kernels/plan_xqa.hpp"
+#include "kernels/xqa_splits.hpp"
 
 namespace refrain {
 
@@ -47,9 +48,9 @@ struct XqaDecodeArgs {
   const float* v_scale = nullptr;                   ///< [1]
   float softmax_scale = 0;
   std::int32_t slots = 0, heads = 0;
-  std::int32_t partitions = 0;  ///< capacity of the partial buffers
-  std::int32_t partition_tokens = 0;
-  void* partials = nullptr;  ///< scratch [slots, heads, partitions, dim], `partial_dtype`
+  std::int32_t partitions = 0;        ///< the most splits of a row (SplitRule), and what the partials have room for
+  std::int32_t partition_tokens = 0;  ///< the fewest tokens of a split that others follow
+  void* partials = nullptr;           ///< scratch [slots, heads, partitions, dim], `partial_dtype`
   Dtype partial_dtype =
       Dtype::fp32;  ///< fp32; fp16 for fp16/bf16 pools is allowed, for E4M3 it is the fault `workspace-fp16` (rule 204)
   float* partial_lse = nullptr;      ///< scratch [slots, heads, partitions]
@@ -67,13 +68,20 @@ struct XqaDecodeArgs {
   float* lse = nullptr;  ///< [bucket, heads]: natural; -inf for length 0, whose O is 0
 };
 
+/// What a slot's keys, or its request's table, can name: past it nothing may be read.
+[[nodiscard]] constexpr std::int64_t most_tokens(const XqaDecodeArgs& args) noexcept {
+  return args.keys != nullptr ? std::int64_t{kXqaSlots} * kMicroblockTokens
+                              : std::int64_t{args.batch.pages_per_request} * args.pool.page_size;
+}
+
 /// Writes every row when `every_row`, else the rows that slot_rows names (a `may` write). Partials and their LSE are
 /// scratch within one launch: only those of rows with several splits are written, and none is read that this launch
 /// did not write.
 ///
 /// A row is NaN, and its LSE too, until its last split is in. So it stays NaN where a counter was not zeroed, and where
-/// it needs more splits than `partitions` or than are active: a plausible number would be worse. Rows of one split or
-/// none go by no counter, and theirs changes nothing.
+/// the plan is stale or not this launch's: where it says a length below 0 or past most_tokens(), or fewer active splits
+/// than the row has. A plausible number would be worse. Rows of one split or none go by no counter, and theirs changes
+/// nothing.
 extern const Op<XqaDecodeArgs> xqa_decode;
 
 }  // namespace refrain

@@ -148,21 +148,23 @@ void store_split(const XqaDecodeArgs& args, const Split& split, std::int32_t kv_
 void decode_slot(const XqaDecodeArgs& args, std::int32_t slot, SlotState& state) {
   const std::int32_t row = args.every_row ? slot : args.slot_rows[slot], length = args.lengths[slot];
   if (row < 0) return;
-  assert(row < args.batch.bucket && length >= 0);
-  const std::int64_t splits = (std::int64_t{length} + args.partition_tokens - 1) / args.partition_tokens;
-  if (splits == 0) return fill_row(args, row, 0.0f, kNegativeInf);
-  const bool missing = splits > std::min(args.partitions, *args.active_partitions);
+  assert(row < args.batch.bucket);
+  if (length < 0 || length > most_tokens(args)) return fill_row(args, row, kNan, kNan);
+  const SplitRule rule{args.partitions, args.partition_tokens};
+  const std::int32_t splits = rule.splits(length);
+  const bool missing = splits > *args.active_partitions;
   if (missing || splits > 1) fill_row(args, row, kNan, kNan);  // until its last split is in
   if (missing) return;
+  if (splits == 0) return fill_row(args, row, 0.0f, kNegativeInf);
   const std::int64_t q_elements = std::int64_t{args.heads} * args.pool.dim;
   decode_to_float(args.q, args.q_dtype, row * q_elements, q_elements, state.q.data());
   for (std::int32_t partition = 0; partition < splits; ++partition) {
-    const std::int64_t begin = std::int64_t{partition} * args.partition_tokens;
-    const auto end = std::min<std::int64_t>(begin + args.partition_tokens, length);
+    const std::int64_t tokens = rule.tokens(length), begin = partition * tokens;
+    const auto end = std::min<std::int64_t>(begin + tokens, length);
     const Split split{.slot = slot,
                       .row = row,
                       .partition = partition,
-                      .splits = static_cast<std::int32_t>(splits),
+                      .splits = splits,
                       .begin = static_cast<std::int32_t>(begin),
                       .end = static_cast<std::int32_t>(end)};
     for (std::int32_t kv_head = 0; kv_head < args.pool.kv_heads; ++kv_head) {

@@ -15,7 +15,7 @@ namespace refrain::device {
 
 inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
-/// This block's split; begin == end where it has no tokens. A row that some split of is missing has none. Read past the
+/// This block's split; begin == end where it has no tokens. A row that the plan is wrong about has none. Read past the
 /// L1, which nothing has cleaned when this is read before the wait.
 [[nodiscard]] __device__ inline XqaSplit split_of_block(const XqaDecodeArgs& args) {
   XqaSplit split;
@@ -27,13 +27,13 @@ inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994530
   split.slot = static_cast<std::int32_t>(rest / partitions);
   split.row = args.every_row ? split.slot : __ldcg(args.slot_rows + split.slot);
   const std::int32_t length = __ldcg(args.lengths + split.slot), active = __ldcg(args.active_partitions);
-  const auto tokens = static_cast<std::uint32_t>(args.partition_tokens);
-  split.splits = static_cast<std::int32_t>((static_cast<std::uint32_t>(length) + tokens - 1) / tokens);
-  if (split.splits > min(args.partitions, active)) split.splits = kSplitMissing;
+  const SplitRule rule{args.partitions, args.partition_tokens};
+  split.splits = length < 0 || length > most_tokens(args) ? kSplitMissing : rule.splits(length);
+  if (split.splits > active) split.splits = kSplitMissing;
   if (split.row < 0 || split.partition >= split.splits) return split;
-  split.begin = split.partition * args.partition_tokens;
-  split.end = static_cast<std::int32_t>(
-      min(static_cast<std::uint32_t>(split.begin) + tokens, static_cast<std::uint32_t>(length)));
+  const std::uint32_t tokens = rule.tokens(length), begin = static_cast<std::uint32_t>(split.partition) * tokens;
+  split.begin = static_cast<std::int32_t>(begin);
+  split.end = static_cast<std::int32_t>(min(begin + tokens, static_cast<std::uint32_t>(length)));
   return split;
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/xqa_splits.hpp"
+
 namespace refrain::device {
 
 enum class KvFormat : std::uint8_t { fp16, bf16, e4m3 };
@@ -40,6 +42,7 @@ struct XqaShape {
   };
   static constexpr int kSharedBytes = kWarps * kRingBytes + static_cast<int>(sizeof(Tail));
   static_assert(kXqaHeads * kOutStride * 4 <= kRingBytes);
+  static_assert(kSplitGranule % kTokens == 0);
 
   /// Byte offset of 16-byte piece `piece` of row `row` in a plane. Free of bank conflicts for the accesses of
   /// xqa_tile.cuh; 8 rows further is 8 * kRowBytes further, and `piece ^ x` is `offset ^ 16 * x`.

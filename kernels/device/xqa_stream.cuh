@@ -17,7 +17,7 @@ inline constexpr std::int32_t kSplitMissing = -1;
 
 struct XqaSplit {
   std::int32_t slot = 0, partition = 0, kv_head = 0, row = 0;
-  std::int32_t splits = 0;          ///< of the row; kSplitMissing: more than there are blocks for
+  std::int32_t splits = 0;          ///< of the row; kSplitMissing: its plan is stale or not this launch's
   std::int32_t begin = 0, end = 0;  ///< tokens of the slot
 };
 

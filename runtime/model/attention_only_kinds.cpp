@@ -62,6 +62,7 @@ PlanXqaArgs AttentionOnlyStep::xqa_plan(LayerKind kind, const XqaPlan& plan, con
           .slots = slots(kind),
           .group_rows = sparse && is_grouped(step_) ? kGroupRows : 0,
           .heads = heads,
+          .partitions = shape_.partitions(kind, limits_.context),
           .partition_tokens = shape_.partition_tokens,
           .keys = sparse ? plan.keys.as<std::int64_t>() : nullptr,
           .slot_rows = plan.slot_rows.as<std::int32_t>(),

@@ -52,11 +52,11 @@ std::string unfit_sizes(const AttentionOnlyShape& s, const ServingLimits& limits
                        limits.pages, s.page_size, most);
   for (const Phase phase : kPhases) {
     const std::int64_t blocks = std::int64_t{s.partitions(LayerKind::dense, limits.context)} * s.kv_heads;
-    if (const std::int32_t rows = size_of(limits, phase).rows; rows * blocks > INT32_MAX)
+    if (const std::int32_t rows = size_of(limits, phase).rows; rows > INT32_MAX / blocks)
       return fmt::format(
-          "a context of {} tokens in partitions of {}: {} {} rows make over 2^31 - 1 blocks of one launch; take larger "
-          "partitions or fewer rows",
-          limits.context, s.partition_tokens, rows, to_string(phase));
+          "{} {} rows x {} splits x {} KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or partitions "
+          "of more than {} tokens",
+          rows, to_string(phase), blocks / s.kv_heads, s.kv_heads, s.partition_tokens);
   }
   return {};
 }
@@ -84,7 +84,7 @@ LayerGeometry AttentionOnlyShape::geometry(LayerKind kind) const noexcept {
 std::int32_t AttentionOnlyShape::partitions(LayerKind kind, std::int32_t context) const noexcept {
   const std::int32_t selected = kMicroblockTokens * (blocks + 1) - 1;  // the tail with them
   const std::int32_t attended = kind == LayerKind::sparse ? std::min(context, selected) : context;
-  return (attended - 1) / partition_tokens + 1;
+  return splits_within({most_splits_of_row(geometry(kind).kv_heads), partition_tokens}, attended);
 }
 
 MlaSplitting AttentionOnlyShape::mla_splitting() const noexcept {

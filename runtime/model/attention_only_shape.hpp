@@ -38,7 +38,7 @@ struct AttentionOnlyShape {
   std::int32_t sink_blocks = 4;           ///< of them at the request's start
   std::int32_t topk = 512;                ///< tokens that a row of an MLA layer attends; a multiple of 64
   std::int32_t sink_tokens = 16;
-  std::int32_t partition_tokens = 256;           ///< that a split of xqa_decode covers
+  std::int32_t partition_tokens = 256;           ///< the fewest that a split of xqa_decode covers, but a row's last
   std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models
   bool allow_e4m3_mtp = false;                   ///< E4M3 KV under a draft is admitted only where somebody says so
   std::int64_t gemm_workspace_bytes = 32 << 20;  ///< that cuBLASLt may use, a phase; the host driver has no use for it
@@ -53,7 +53,8 @@ struct AttentionOnlyShape {
     return (layers + kLayerKinds - 1 - static_cast<std::int32_t>(kind)) / kLayerKinds;
   }
   [[nodiscard]] LayerGeometry geometry(LayerKind kind) const noexcept;
-  /// Splits of a dense or sparse layer that cover a context of so many tokens.
+  /// The most splits of a row of a dense or sparse layer in a context of so many tokens. Rows are cut alike whatever
+  /// the context limit.
   [[nodiscard]] std::int32_t partitions(LayerKind kind, std::int32_t context) const noexcept;
   [[nodiscard]] MlaSplitting mla_splitting() const noexcept;
   /// MLA layers attend a scratch of 64-token pages, made anew in each.

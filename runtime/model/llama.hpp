@@ -2,8 +2,8 @@
 // attention over a paged KV cache, one plan for all layers of a step. A prefill row goes
 // through the same ops as a decode row, each a slot of its own.
 //
-// Invariant: a row's bits depend on its request alone. No op mixes rows, and a split of
-// the attention covers partition_tokens tokens whatever the bucket, so batch, bucket,
+// Invariant: a row's bits depend on its request alone. No op mixes rows, and a row's own
+// length says how the attention splits it (kernels/xqa_splits.hpp), so batch, bucket,
 // page numbers and the cuts of a chunked prompt change nothing. On a GPU, cuBLASLt
 // chooses an algorithm for each bucket, and between buckets a GEMM's sums may round
 // apart; within a bucket the same holds.

@@ -35,11 +35,11 @@ std::string unfit_shape(const LlamaShape& s) {
 std::string unfit_grid(const LlamaShape& s, const ServingLimits& limits) {
   for (const Phase phase : kPhases) {
     const std::int64_t row = std::int64_t{s.partitions(limits.context)} * s.kv_heads;
-    if (const std::int32_t rows = size_of(limits, phase).rows; rows * row > INT32_MAX)
+    if (const std::int32_t rows = size_of(limits, phase).rows; rows > INT32_MAX / row)
       return fmt::format(
-          "a context of {} tokens in partitions of {}: {} {} rows x {} partitions x {} KV heads are over 2^31 - 1 "
-          "blocks of one launch; take larger partitions or fewer rows",
-          limits.context, s.partition_tokens, rows, to_string(phase), s.partitions(limits.context), s.kv_heads);
+          "{} {} rows x {} splits x {} KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or partitions "
+          "of more than {} tokens",
+          rows, to_string(phase), s.partitions(limits.context), s.kv_heads, s.partition_tokens);
   }
   return {};
 }

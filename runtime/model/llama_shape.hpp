@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/kv_pool_view.hpp"
+#include "kernels/xqa_splits.hpp"
 #include "runtime/model/phase_size.hpp"
 
 namespace refrain {
@@ -14,15 +15,15 @@ struct LlamaShape {
   Dtype kv = Dtype::fp16;                        ///< fp16, bf16 or e4m3
   double theta = 10'000;                         ///< of rope
   std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models
-  std::int32_t partition_tokens = 256;           ///< a split of xqa_decode covers
+  std::int32_t partition_tokens = 256;           ///< the fewest that a split of xqa_decode covers, but a row's last
   bool allow_e4m3_mtp = false;                   ///< E4M3 KV under a draft is admitted only where somebody says so
   std::int64_t gemm_workspace_bytes = 32 << 20;  ///< that cuBLASLt may use, a phase; the host driver has no use for it
 
   /// Of weights and activations: fp16, or bf16 over a bf16 cache.
   [[nodiscard]] Dtype dtype() const noexcept { return kv == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16; }
-  /// Splits that cover a context of so many tokens.
+  /// The most splits of a row of a context of so many tokens. Rows are cut alike whatever the context limit.
   [[nodiscard]] std::int32_t partitions(std::int32_t context) const noexcept {
-    return (context - 1) / partition_tokens + 1;
+    return splits_within({most_splits_of_row(kv_heads), partition_tokens}, context);
   }
   /// One layer's pool; `data` is null.
   [[nodiscard]] KvPoolView pool(std::int32_t pages) const noexcept {

@@ -94,6 +94,7 @@ void LlamaStep::plan(Recorder& recorder, const StepPlaces& places) const {
                              .pool = pool_of(memory_.layers.front()),
                              .slots = step_.rows,
                              .heads = shape_.heads,
+                             .partitions = shape_.partitions(limits_.context),
                              .partition_tokens = shape_.partition_tokens,
                              .slot_rows = x_.slot_rows.as<std::int32_t>(),
                              .lengths = x_.lengths.as<std::int32_t>(),

@@ -68,9 +68,10 @@ void require_writes(const Outcome& twin, const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-void decode_on_device(Scene& scene, XqaRun& run) {
+void decode_on_device(Scene& scene, XqaRun& run, const std::function<void()>& after_plan) {
   Memory& memory = scene.memory;
   plan_xqa.host(run.plan);
+  after_plan();
   const Contract contract = xqa_decode.contract(run.decode);
   Memory::Photo given[2];
   for (int i = 0; i < 2; ++i) {

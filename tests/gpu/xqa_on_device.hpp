@@ -3,12 +3,15 @@
 // promises is written, and that nothing else changed.
 #pragma once
 
+#include <functional>
+
 #include "tests/gpu/device_run.hpp"
 #include "tests/kernels/xqa_route.hpp"
 
 namespace refrain::test {
 
-/// Runs plan twin and kernel; leaves the scene's memory as they do.
-void decode_on_device(Scene& scene, XqaRun& run);
+/// Runs plan twin, what `after_plan` does to the plan, and kernel; leaves the scene's memory as they do.
+void decode_on_device(
+    Scene& scene, XqaRun& run, const std::function<void()>& after_plan = [] {});
 
 }  // namespace refrain::test

@@ -219,17 +219,6 @@ TEST_CASE("xqa on the GPU: fp16 partials of a 16-bit cache are rounded once more
   }
 }
 
-TEST_CASE("xqa on the GPU: more splits than the buffers hold is NaN, and the other rows are right") {
-  const bool wide = GENERATE(false, true);
-  Rng rng(fresh_seed());
-  Scene scene(one_row_each({1000, 200}, 16), rng);
-  XqaRun run(scene, {.dense = true, .partitions = 3});
-  run.decode.wide = wide;
-  decode_on_device(scene, run);
-  CHECK(is_nan(run.decode.out, Dtype::fp16, 0));
-  require_right(scene, run, {scene.oracle_row(1, scene.visible_tokens(1))});
-}
-
 TEST_CASE("xqa on the GPU: pages beyond 4 GiB of the pool are found, dense and sparse") {
   Rng rng(fresh_seed());
   constexpr std::int32_t kMoved = 600'000;  // pages of 8 KiB: 4.6 GiB

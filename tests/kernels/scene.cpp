@@ -202,6 +202,7 @@ XqaRun::XqaRun(Scene& s, const Options& options) {
           .slots = slots,
           .group_rows = options.group_rows,
           .heads = heads,
+          .partitions = options.partitions,
           .partition_tokens = options.partition_tokens,
           .keys = options.dense ? nullptr : m.take<std::int64_t>(std::int64_t{slots} * kXqaSlots),
           .slot_rows = m.take<std::int32_t>(slots),

@@ -54,16 +54,24 @@ TEST_CASE("xqa: a second decode without a new plan counts twice and is caught") 
   for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
 }
 
-TEST_CASE(
-    "xqa: more splits than the buffers hold, or fewer active ones than needed, is NaN and writes no byte outside") {
+TEST_CASE("xqa: a length that no plan of this launch gives is NaN and neither reads nor writes a byte outside") {
   Rng rng(fresh_seed());
   Scene scene(one_row_each({1000, 200}, 16), rng);
-  XqaRun run(scene, {.dense = true, .partitions = 3});
-  plan_xqa.host(run.plan);
-  const WriteVerdict verdict = check_writes(xqa_decode, run.decode, scene.memory);
-  CHECK(verdict.stray == 0);
-  CHECK(is_nan(run.decode.out, Dtype::fp16, 0));
-  require_right(scene, run, {scene.oracle_row(1, scene.visible_tokens(1))});
+  scene.select(rng);
+  for (const bool dense : {true, false}) {
+    // The table has 65 pages of 16 tokens a request; a slot has 513 keys of 4.
+    for (const std::int32_t length : {dense ? 1041 : 2053, INT_MAX, 0x7F7F7F7F, -1, INT_MIN}) {
+      CAPTURE(dense, length);
+      XqaRun run(scene, {.dense = dense, .partitions = 3});
+      plan_xqa.host(run.plan);
+      run.plan.lengths[0] = length;
+      const WriteVerdict verdict = check_writes(xqa_decode, run.decode, scene.memory);
+      CHECK(verdict.stray == 0);
+      for (std::int64_t i = 0; i < 6 * 256; ++i) REQUIRE(is_nan(run.decode.out, Dtype::fp16, i));
+      for (int head = 0; head < 6; ++head) CHECK(std::isnan(run.decode.lse[head]));
+      require_right(scene, run, {scene.oracle_row(1, dense ? scene.visible_tokens(1) : scene.selected_tokens(1))});
+    }
+  }
 }
 
 TEST_CASE("xqa: a NaN V row that a row attends stays visible, and the other rows do not see it") {

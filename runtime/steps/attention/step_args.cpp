@@ -78,6 +78,7 @@ PlanXqaArgs plan_xqa_args(const AttentionBuffers& b, const XqaBuffers& x, const 
   args.slots = x.slots;
   args.group_rows = x.group_rows;
   args.heads = kHeads;
+  args.partitions = x.partitions;
   args.partition_tokens = x.partition_tokens;
   args.keys = x.keys.as<std::int64_t>();
   args.slot_rows = x.slot_rows.as<std::int32_t>();

@@ -38,7 +38,9 @@ const std::vector<Unfit> kUnfit = {
      "8388608 KV pages of 256 tokens: every slot of an MLA layer has a number below 2^31, so at most 8388607"},
     {[](Shape&, Limits& l) { l.context = 0; }, "a context of 0 tokens"},
     {[](Shape&, Limits& l) { l.drafts = -1; }, "serving limits below 0"},
-    {[](Shape& s, Limits& l) { s.partition_tokens = 1, l.context = 1 << 28; }, "take larger partitions or fewer rows"},
+    {[](Shape& s, Limits& l) { s.partition_tokens = 1, l.context = 1 << 28, l.prefill_tokens = 1 << 23; },
+     "8388608 prefill rows x 128 splits x 2 KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or "
+     "partitions of more than 1 tokens"},
 };
 
 struct Refused {
@@ -113,6 +115,16 @@ TEST_CASE("attention_only: an arena of arena_size holds the model and one of 256
                           Catch::Contains("reserve a larger arena"));
       }
     }
+}
+
+TEST_CASE("attention_only: a layer's row has splits by its kind and by the layer's KV heads") {
+  AttentionOnlyShape shape;
+  shape.heads = shape.kv_heads = 8;
+  CHECK(shape.partitions(LayerKind::dense, 4096) == 16);
+  CHECK(shape.partitions(LayerKind::dense, 131'072) == 32);  // the most of 8 KV heads
+  CHECK(shape.partitions(LayerKind::sparse, 131'072) == 9);  // 2,051 selected tokens in splits of 256
+  shape.partition_tokens = 4;
+  CHECK(shape.partitions(LayerKind::sparse, 131'072) == 128);  // the most of one KV head; 2,051 would take 513
 }
 
 TEST_CASE("attention_only: a key names the phase and its own scratch and what the layers are made of") {

@@ -36,9 +36,10 @@ ModelRequest subject(LlamaWorld& world, const LlamaShape& shape, std::uint64_t s
   return request;
 }
 
-Story serve(const LlamaShape& shape, std::uint64_t seed, const Manner& manner, Random& placement) {
+Story serve(const LlamaShape& shape, std::uint64_t seed, const Manner& manner, Random& placement,
+            const ServingLimits& limits = small_limits()) {
   const auto driver = make_test_driver();
-  LlamaWorld world(*driver, shape, small_limits());
+  LlamaWorld world(*driver, shape, limits);
   for (int i = 0; i < manner.pages_taken; ++i) (void)world.request(1, placement);
   ModelRequest request = subject(world, shape, seed, placement);
   std::vector<ModelRequest> others;
@@ -96,6 +97,23 @@ TEST_CASE(
       CHECK(different_rows(other, alone) == 0);
     }
   }
+}
+
+TEST_CASE("llama: rows of more tokens than short splits reach keep their bits in every batch and under every context") {
+  const std::uint64_t seed = fresh_seed();
+  INFO("seed " << seed);
+  Random random(seed);
+  LlamaShape shape = small_llama(Dtype::fp16, seed);
+  shape.heads = shape.kv_heads = 32;  // so at most 8 splits: of two tokens up to row 16, then one of a whole stage
+  shape.partition_tokens = 2;
+  ServingLimits wide = small_limits();
+  wide.context = 400;
+  const Story alone = serve(shape, seed, {.chunks = {19}}, random);
+  CHECK(different_rows(serve(shape, seed, {.chunks = {19}}, random, wide), alone) == 0);
+  for (const Manner& manner : {Manner{{1, 14, 4}, 2, 0, 0}, {{19}, 1, 2, 2}})
+    CHECK(different_rows(serve(shape, seed, manner, random), alone) == 0);
+  shape.partition_tokens = 3;  // splits of three tokens up to row 24
+  CHECK(different_rows(serve(shape, seed, {.chunks = {19}}, random), alone) > 0);
 }
 
 TEST_CASE("llama: the comparison of bits sees splits that are cut elsewhere") {

@@ -3,24 +3,22 @@
 // programmatic edges (`time_us`) and with full ones (`full_edges_us`). In a step one
 // plan serves all layers: `layer_us` is a layer's decode of 32 behind one
 // plan, `layer_pages_in_order_us` the same with every request's pages one behind the
-// other, where they are otherwise handed out at random. One graph holds the chain over
-// several pools in turn, more than four times the L2 together, so every read comes from
-// memory. Writes refrain.bench/1.
+// other, where they are otherwise handed out at random. Those splits know the batch, its
+// length and the device; `model_layer_us` is a layer by a model's splits, which know the
+// row's length and the KV heads alone. One graph holds the chain over several pools in
+// turn, more than four times the L2 together, so every read comes from memory. Writes
+// refrain.bench/1.
 //   bench_decode [--quick] [--cases NAME,NAME] [--out FILE] [--commit HASH]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <numeric>
-#include <random>
 
-#include "bench/decode_cases.hpp"
+#include "bench/decode_chain.hpp"
 #include "bench/decode_error.hpp"
 #include "bench/gpu_bench.hpp"
 #include "graphs/error.hpp"
-#include "kernels/plan_xqa.hpp"
-#include "kernels/xqa_decode.hpp"
 
 namespace refrain::bench {
 namespace {
@@ -28,113 +26,6 @@ namespace {
 constexpr std::int64_t kGiB = std::int64_t{1} << 30, kLargest = 100 * kGiB;
 constexpr int kFewestChains = 4, kLayers = 32;
 static_assert(kLayers <= kMostPools);  // there are counters for so many decodes behind one plan
-
-/// The chain's Args over one pool; the arrays are the case's, shared by all its pools.
-struct Chain {
-  PlanXqaArgs plan;
-  XqaDecodeArgs decode;
-
-  void enqueue(cudaStream_t stream) const {
-    plan_xqa.launch(plan, stream);
-    xqa_decode.launch(decode, stream);
-  }
-  /// Behind a kernel: each waits on the device for the one ahead of it.
-  void enqueue_early(cudaStream_t stream) const {
-    plan_xqa.launch_early(plan, stream);
-    xqa_decode.launch_early(decode, stream);
-  }
-  void move_to(std::byte* pool) { plan.pool.data = decode.pool.data = pool; }
-};
-
-std::vector<std::int32_t> pages_in_order(const DecodeCase& c) {
-  std::vector<std::int32_t> pages(static_cast<std::size_t>(c.pages() - 1));
-  std::iota(pages.begin(), pages.end(), 1);
-  return pages;
-}
-
-std::vector<std::int32_t> shuffled_pages(const DecodeCase& c, std::mt19937& rng) {
-  std::vector<std::int32_t> pages = pages_in_order(c);
-  std::shuffle(pages.begin(), pages.end(), rng);
-  return pages;
-}
-
-/// 512 of the visible blocks at random, then the tail, for every row.
-std::vector<std::int32_t> random_selection(const DecodeCase& c, std::mt19937& rng) {
-  std::vector<std::int32_t> blocks(static_cast<std::size_t>(c.context / kMicroblockTokens)), out;
-  std::iota(blocks.begin(), blocks.end(), 0);
-  for (std::int32_t row = 0; row < c.batch; ++row) {
-    std::shuffle(blocks.begin(), blocks.end(), rng);
-    for (std::size_t i = 0; i < kSelectedBlocks; ++i)
-      for (std::int32_t t = 0; t < kMicroblockTokens; ++t) out.push_back(kMicroblockTokens * blocks[i] + t);
-    for (std::int32_t token = c.context / 4 * 4; token < c.context; ++token) out.push_back(token);
-  }
-  return out;
-}
-
-BatchView make_batch(const DecodeCase& c, DeviceArrays& arrays, std::mt19937& rng) {
-  std::vector<std::int32_t> requests(static_cast<std::size_t>(c.batch));
-  std::iota(requests.begin(), requests.end(), 0);
-  return {.rows = arrays.put(std::vector<std::int32_t>{c.batch}),
-          .token_to_req = arrays.put(requests),
-          .query_pos = arrays.put(std::vector<std::int64_t>(requests.size(), c.context - 1)),
-          .seq_len = arrays.put(std::vector<std::int32_t>(requests.size(), c.context)),
-          .page_table = arrays.put(shuffled_pages(c, rng)),
-          .bucket = c.batch,
-          .requests = c.batch,
-          .pages_per_request = static_cast<std::int32_t>(c.pages_per_request())};
-}
-
-Chain make_chain(const DecodeCase& c, const Stream& stream, DeviceArrays& arrays) {
-  std::mt19937 rng(1);
-  const auto [tokens, partitions, wide] = splitting_of(c);
-  const Dtype q_dtype = c.dtype == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16;
-  const std::int64_t heads = std::int64_t{c.batch} * c.heads, width = heads * c.dim;
-  std::int32_t* slot_rows = arrays.take<std::int32_t>(c.batch);
-  std::int32_t* lengths = arrays.take<std::int32_t>(c.batch);
-  std::int32_t* active = arrays.take<std::int32_t>(1);
-  std::int32_t* counters = arrays.take<std::int32_t>(heads * kMostPools);
-  std::uint16_t* q = arrays.take<std::uint16_t>(width);
-  fill_random(stream, q, q_dtype, width, 2);
-  const float* scale = arrays.put(std::vector<float>{1.0f});
-  const KvPoolView pool{
-      .pages = c.pages(), .page_size = c.page_size, .kv_heads = c.kv_heads, .dim = c.dim, .dtype = c.dtype};
-  Chain chain;
-  chain.plan = {.selected = c.sparse ? arrays.put(random_selection(c, rng)) : nullptr,
-                .batch = make_batch(c, arrays, rng),
-                .pool = pool,
-                .slots = c.batch,
-                .heads = c.heads,
-                .partition_tokens = tokens,
-                .keys = c.sparse ? arrays.take<std::int64_t>(std::int64_t{c.batch} * kXqaSlots) : nullptr,
-                .slot_rows = slot_rows,
-                .lengths = lengths,
-                .active_partitions = active,
-                .counters = counters,
-                .counters_zeroed = heads};
-  chain.decode = {.q = q,
-                  .q_dtype = q_dtype,
-                  .pool = pool,
-                  .batch = chain.plan.batch,
-                  .keys = chain.plan.keys,
-                  .slot_rows = slot_rows,
-                  .lengths = lengths,
-                  .active_partitions = active,
-                  .k_scale = scale,
-                  .v_scale = scale,
-                  .softmax_scale = 1.0f / std::sqrt(static_cast<float>(c.dim)),
-                  .slots = c.batch,
-                  .heads = c.heads,
-                  .partitions = partitions,
-                  .partition_tokens = tokens,
-                  .partials = arrays.take<float>(width * partitions),
-                  .partial_lse = arrays.take<float>(heads * partitions),
-                  .counters = counters,
-                  .wide = wide,
-                  .out_dtype = q_dtype,
-                  .out = arrays.take<std::uint16_t>(width),
-                  .lse = arrays.take<float>(heads)};
-  return chain;
-}
 
 /// A time of wrong numbers is worth nothing: every LSE is finite, and was not before.
 void require_result(const DecodeCase& c, const Chain& chain) {
@@ -161,17 +52,40 @@ std::string limited_by(double floor_us, double decode_us, double time_us) {
       alone, fraction);
 }
 
+/// A dense case's layers as a model has them: by splits that know neither batch nor device.
+void measure_model(const DecodeCase& c, const Stream& stream, const Pools& pools, int replays,
+                   nlohmann::ordered_json& row) {
+  DeviceArrays arrays;
+  const Chain chain = make_chain(c, model_splitting_of(c), stream, arrays);
+  const CapturedGraph layers(stream,
+                             [&](cudaStream_t on) { enqueue_behind_one_plan(chain, pools, kLayers, true, on); });
+  check(cudaMemset(chain.decode.lse, 0xFF, static_cast<std::size_t>(c.batch * c.heads) * 4), "cudaMemset");
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // the uploads went over another stream
+  const Times layer = time_replays(stream, layers, kLayers, replays);
+  require_result(c, chain);
+  Chain last = chain;
+  last.move_to(pools.at(kLayers - 1));
+  const SplitRule rule{chain.decode.partitions, chain.decode.partition_tokens};
+  row["model_layer_us"] = layer.median_us;
+  row["model_layer_us_min"] = layer.min_us;
+  row["model_layer_us_max"] = layer.max_us;
+  row["model_partitions"] = rule.splits(c.context);
+  row["model_partition_tokens"] = rule.tokens(c.context);
+  row["model_max_abs_error"] = last_row_error(last.decode, c.context);
+}
+
 nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const DeviceBuffer& arena, double read_gbps) {
   DeviceArrays arrays;
-  const Chain first = make_chain(c, stream, arrays);
-  const auto pools = std::min(c.pools(), static_cast<std::int32_t>(static_cast<std::int64_t>(arena.bytes()) /
-                                                                   std::max<std::int64_t>(c.pool_bytes(), 1)));
-  const int chains = std::max(pools, c.kv_bytes() > 4 * kGiB ? 1 : kFewestChains);
+  const Chain first = make_chain(c, splitting_of(c), stream, arrays);
+  const Pools pools{arena.data(), c.pool_bytes(),
+                    std::min(c.pools(), static_cast<std::int32_t>(static_cast<std::int64_t>(arena.bytes()) /
+                                                                  std::max<std::int64_t>(c.pool_bytes(), 1)))};
+  const int chains = std::max(pools.count, c.kv_bytes() > 4 * kGiB ? 1 : kFewestChains);
   const auto over_pools = [&](auto enqueue) {
     return [&, enqueue](cudaStream_t on) {
       Chain chain = first;
       for (int i = 0; i < chains; ++i) {
-        chain.move_to(arena.data() + i % pools * c.pool_bytes());
+        chain.move_to(pools.at(i));
         enqueue(chain, on, i == 0);
       }
     };
@@ -179,21 +93,8 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   const CapturedGraph whole(stream, over_pools([](const Chain& chain, cudaStream_t on, bool first_of_graph) {
                               first_of_graph ? chain.enqueue(on) : chain.enqueue_early(on);
                             }));
-  // One plan, and decodes that each count in a set of counters of their own.
   const auto behind_one_plan = [&](const Chain& chain, int decodes, bool early) {
-    return [&, decodes, early](cudaStream_t on) {
-      PlanXqaArgs plan = chain.plan;
-      plan.counter_sets = decodes;
-      plan.counters_zeroed *= decodes;
-      plan_xqa.launch(plan, on);
-      for (int i = 0; i < decodes; ++i) {
-        Chain layer = chain;
-        layer.move_to(arena.data() + i % pools * c.pool_bytes());
-        layer.decode.counters += i * chain.plan.counters_zeroed;
-        layer.decode.plan_is_done = i > 0;  // behind the first, the plan is two kernels ahead
-        early ? xqa_decode.launch_early(layer.decode, on) : xqa_decode.launch(layer.decode, on);
-      }
-    };
+    return [&, decodes, early](cudaStream_t on) { enqueue_behind_one_plan(chain, pools, decodes, early, on); };
   };
   const CapturedGraph layers(stream, behind_one_plan(first, kLayers, true));
   Chain in_order = first;
@@ -208,7 +109,7 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
   const Times times = time_replays(stream, whole, chains, replays);
   require_result(c, first);
   Chain last = first;  // the graph's last chain wrote the output
-  last.move_to(arena.data() + (chains - 1) % pools * c.pool_bytes());
+  last.move_to(pools.at(chains - 1));
   const double error = c.sparse ? 0 : last_row_error(last.decode, c.context);
   const double decode_us = time_replays(stream, decode, chains, replays).median_us;
   const Times layer = time_replays(stream, layers, kLayers, replays);
@@ -235,9 +136,11 @@ nlohmann::ordered_json measure(const DecodeCase& c, const Stream& stream, const 
       {"partitions", first.decode.partitions},
       {"partition_tokens", first.decode.partition_tokens},
       {"wide", first.decode.wide},
-      {"pools", pools},
+      {"pools", pools.count},
       {"limited_by", limited_by(bytes / read_gbps * 1e-3, decode_us, times.median_us)}};
-  if (!c.sparse) row["max_abs_error"] = error;
+  if (c.sparse) return row;
+  row["max_abs_error"] = error;
+  measure_model(c, stream, pools, replays, row);
   return row;
 }
 

@@ -27,6 +27,13 @@ XqaSplitting splitting_of(const DecodeCase& c) {
                             static_cast<std::int32_t>(c.tokens()), kMultiprocessors);
 }
 
+XqaSplitting model_splitting_of(const DecodeCase& c) {
+  constexpr std::int32_t kTokens = 256;
+  return {
+      .partition_tokens = kTokens,
+      .partitions = splits_within({most_splits_of_row(c.kv_heads), kTokens}, static_cast<std::int32_t>(c.tokens()))};
+}
+
 std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick) {
   std::vector<DecodeCase> cases;
   for (const std::int32_t batch : {1, 8, 16, 32, 64})

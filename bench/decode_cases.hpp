@@ -36,4 +36,7 @@ struct DecodeCase {
 /// On the 132 multiprocessors of an H200.
 [[nodiscard]] XqaSplitting splitting_of(const DecodeCase& c);
 
+/// What LlamaModel has for rows of the case: at least 256 tokens a split and the most splits by KV heads.
+[[nodiscard]] XqaSplitting model_splitting_of(const DecodeCase& c);
+
 }  // namespace refrain::bench

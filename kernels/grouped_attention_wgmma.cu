@@ -114,10 +114,12 @@ __device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, s
   }
   auto* sums = reinterpret_cast<float*>(shared + L::kRing);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
-  if (attender == 0)
-    grouped::put_together<L, 0>(state, sums, stats, place);
-  else
-    grouped::put_together<L, 1>(state, sums, stats, place);
+  // They meet at one instruction, between the two choices: at two, synccheck takes them for threads that parted.
+  attender == 0 ? grouped::give_away<L, 0>(state, sums, stats, place)
+                : grouped::give_away<L, 1>(state, sums, stats, place);
+  grouped::attenders_meet();
+  attender == 0 ? grouped::add_given<L, 0>(state, sums, stats, place)
+                : grouped::add_given<L, 1>(state, sums, stats, place);
   if (second) {
     grouped::attenders_meet();
     grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));

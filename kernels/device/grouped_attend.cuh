@@ -149,44 +149,51 @@ __device__ void attend(const Work& work, std::byte* shared, const Stages<L>& sta
   attend_tile<L, kGuard, false>(shared, stages, base + n, scale, queries, place, scores, state);
 }
 
-/// What both attenders summed, put together in the block's sums and stats: each gives away the dims that are the
-/// other's, and adds its own to what it was given. By all who attend; kOwn is 0 or 1, this one's half of the dims.
+/// Where a thread's sums of one of the warp's rows lie, of the 16 in a half of the dims.
+template <class L>
+[[nodiscard]] __device__ std::uint32_t sum_place(const float* sums, int row, int i, const Place& place) {
+  return device::shared_address(sums) + 4 * static_cast<std::uint32_t>(L::sum_index(row, 8 * i + 2 * place.t));
+}
+
+inline constexpr int kHalfTiles = kDim / 16;  ///< column tiles of half the dims
+
+/// What both attenders summed is put together in the block's sums and stats: each gives away the dims that are the
+/// other's, they meet, and each adds its own to what it was given. kOwn is 0 or 1, this one's half.
 template <class L, int kOwn>
-__device__ void put_together(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {
-  constexpr int kHalf = kDim / 16, kMine = kHalf * kOwn, kOther = kHalf * (1 - kOwn);
-  const std::uint32_t to = device::shared_address(sums);
-  RowStats* parts = stats + kRows;
-  const auto place_of = [&](int row, int i) {
-    return to + 4 * static_cast<std::uint32_t>(L::sum_index(row, 8 * i + 2 * place.t));
-  };
-  RowStats own[2];
+__device__ void give_away(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {
+  constexpr int kFirst = kHalfTiles * (1 - kOwn);
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const int at = kMRows * place.m_tile + place.g + 8 * row;
-    own[row] = {state.max[row], state.sum[2 * row], quad_or(state.attending >> (8 * row) & 0xFFu)};
+    const std::uint32_t attending = quad_or(state.attending >> (8 * row) & 0xFFu);
     if (!has_rows(place)) continue;
-    if (place.t == 0) parts[kRows * kOwn + at] = own[row];
+    if (place.t == 0) stats[kRows * (1 + kOwn) + at] = {state.max[row], state.sum[2 * row], attending};
 #pragma unroll
-    for (int i = kOther; i < kOther + kHalf; ++i)
-      store_shared8(place_of(at, i), {state.sums[i][2 * row], state.sums[i][2 * row + 1]});
+    for (int i = kFirst; i < kFirst + kHalfTiles; ++i)
+      store_shared8(sum_place<L>(sums, at, i, place), {state.sums[i][2 * row], state.sums[i][2 * row + 1]});
   }
-  attenders_meet();
+}
+
+/// After the meeting.
+template <class L, int kOwn>
+__device__ void add_given(const WarpgroupState& state, float* sums, RowStats* stats, const Place& place) {
+  constexpr int kFirst = kHalfTiles * kOwn;
   if (!has_rows(place)) return;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const int at = kMRows * place.m_tile + place.g + 8 * row;
-    const RowStats other = parts[kRows * (1 - kOwn) + at];
-    const float max = fmaxf(own[row].max, other.max), base = max == kNegativeInf ? 0.0f : max;
-    const float w = exp2_approximate(own[row].max - base), w_other = exp2_approximate(other.max - base);
+    const RowStats own = stats[kRows * (1 + kOwn) + at], other = stats[kRows * (2 - kOwn) + at];
+    const float max = fmaxf(own.max, other.max), base = max == kNegativeInf ? 0.0f : max;
+    const float w = exp2_approximate(own.max - base), w_other = exp2_approximate(other.max - base);
     if (kOwn == 0 && place.t == 0)
-      stats[at] = {max, w * own[row].sum + w_other * other.sum, own[row].attending | other.attending};
-    float2 theirs[kHalf];
+      stats[at] = {max, w * own.sum + w_other * other.sum, own.attending | other.attending};
+    float2 theirs[kHalfTiles];
 #pragma unroll
-    for (int i = 0; i < kHalf; ++i) theirs[i] = load_shared8(place_of(at, kMine + i));
+    for (int i = 0; i < kHalfTiles; ++i) theirs[i] = load_shared8(sum_place<L>(sums, at, kFirst + i, place));
 #pragma unroll
-    for (int i = 0; i < kHalf; ++i) {
-      const float* mine = state.sums[kMine + i] + 2 * row;
-      store_shared8(place_of(at, kMine + i),
+    for (int i = 0; i < kHalfTiles; ++i) {
+      const float* mine = state.sums[kFirst + i] + 2 * row;
+      store_shared8(sum_place<L>(sums, at, kFirst + i, place),
                     {w * mine[0] + w_other * theirs[i].x, w * mine[1] + w_other * theirs[i].y});
     }
   }

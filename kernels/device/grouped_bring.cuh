@@ -70,8 +70,9 @@ class WideBringer : public Bringing<L> {
     Source source;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int row = kMicroblockTokens * planned_.block_of(which, 2 * warp_ + i) + token_;
-      source.from[i] = args_.pool.data + std::int64_t{row} * Format::kRowBytes + 16 * (lane_ % 8);
+      // In 64 bits: a pool may have 2^30 microblocks.
+      const std::int64_t row = std::int64_t{kMicroblockTokens} * planned_.block_of(which, 2 * warp_ + i) + token_;
+      source.from[i] = args_.pool.data + row * Format::kRowBytes + 16 * (lane_ % 8);
       source.wanted[i] =
           !kZero || (attended_ >> (which % PlannedTiles::kTiles * kTileMicroblocks + 2 * warp_ + i) & 1u) != 0;
     }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "kernels/grouped_attention_kernels.hpp"
+#include "kernels/wgmma_support.hpp"
 
 namespace refrain::bench {
 namespace {
@@ -117,8 +118,8 @@ void Routes::grouped(cudaStream_t stream, bool protect) const {
   // The same kernel without protection, not the fault, which does more so as to spread NaN as the twin does.
   GroupedAttentionArgs args = attention;
   args.zero_unattended = false;
-  has_grouped_wgmma() ? grouped_attention_wgmma_launch(args, stream, GroupedGuard::bare, true)
-                      : grouped_attention_mma_launch(args, stream, true);
+  has_wgmma() ? grouped_attention_wgmma_launch(args, stream, GroupedGuard::bare, true)
+              : grouped_attention_mma_launch(args, stream, true);
 }
 
 void Routes::xqa(cudaStream_t stream) const {

@@ -80,13 +80,17 @@ std::vector<Case> cases(bool quick) {
   if (quick) return all;
   for (const MlaRecord record : {MlaRecord::bf16, MlaRecord::e4m3_584})
     for (const std::int32_t rows : {8, 64}) all.push_back({.rows = rows, .keys = 32'768 * rows / 8, .record = record});
-  for (const std::int32_t heads : {64, 128}) all.push_back({.rows = 64, .keys = 262'144, .heads = heads});
+  for (const std::int32_t heads : {64, 128})
+    for (const MlaRecord record : {MlaRecord::bf16, MlaRecord::e4m3_656, MlaRecord::e4m3_584})
+      all.push_back({.rows = 64, .keys = 262'144, .heads = heads, .record = record});
   all.push_back({.rows = 1, .keys = 32'768});
   all.push_back({.rows = 2119, .keys = 2119, .heads = 8, .record = MlaRecord::bf16, .causal = true});
   for (const MlaRecord record : {MlaRecord::e4m3_656, MlaRecord::e4m3_584})
     all.push_back({.rows = 2119, .keys = 2119, .heads = 8, .record = record});
-  for (const std::int32_t heads : {16, 64})
+  for (const std::int32_t heads : {16, 64, 128})
     all.push_back({.rows = 2119, .keys = 2119, .heads = heads, .record = MlaRecord::bf16});
+  for (const MlaRecord record : {MlaRecord::e4m3_656, MlaRecord::e4m3_584})
+    all.push_back({.rows = 2119, .keys = 2119, .heads = 64, .record = record});
   return all;
 }
 
@@ -182,10 +186,10 @@ constexpr double kL2Bound = 4.0;  ///< TB/s of gathers from the L2 beyond which 
 std::string limited_by(const Case& c, double floor_us, double attend_us, double time_us) {
   const double gather_tbps = static_cast<double>(c.gathered_bytes()) / attend_us * 1e-6;
   const std::string pace = fmt::format(
-      "the blocks' own pace, one a multiprocessor: {}two products and a softmax a tile, one after the other, each held "
-      "by "
-      "reads of shared memory",
-      c.record == MlaRecord::bf16 ? "" : "decoding, ");
+      "the blocks' own pace, one a multiprocessor: {}two products and a softmax a tile, one after the other, {}",
+      c.record == MlaRecord::bf16 ? "" : "decoding, ",
+      c.heads % 64 == 0 ? "by two warpgroups in step, so that the tensor cores rest half the time"
+                        : "each held by reads of shared memory");
   if (c.prefill() && gather_tbps >= kL2Bound)
     return fmt::format("gathers from the L2: {:.2f} GB at {:.2f} TB/s; and {:.2f} rounds of blocks take {:.0f}",
                        static_cast<double>(c.gathered_bytes()) * 1e-9, gather_tbps, c.rounds(), std::ceil(c.rounds()));

@@ -17,6 +17,7 @@
 #include "kernels/grouped_attention_kernels.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
+#include "kernels/wgmma_support.hpp"
 
 namespace refrain {
 namespace {
@@ -187,7 +188,7 @@ void require_shape(const GroupedAttentionArgs& args) {
 
 void launch_where(const GroupedAttentionArgs& args, void* stream, bool early) {
   require_shape(args);
-  if (has_grouped_wgmma())
+  if (has_wgmma())
     grouped_attention_wgmma_launch(args, stream, args.zero_unattended ? GroupedGuard::on : GroupedGuard::off, early);
   else
     grouped_attention_mma_launch(args, stream, early);

@@ -16,9 +16,7 @@ enum class GroupedGuard : unsigned char {
 /// Warp-wide matrix instructions, any device from sm_80 on; args.zero_unattended says what it says.
 void grouped_attention_mma_launch(const GroupedAttentionArgs& args, void* stream, bool early = false);
 
-/// This device and this build have the matrix instructions of warpgroups (sm_90a).
-[[nodiscard]] bool has_grouped_wgmma();
-/// Needs has_grouped_wgmma(); args.zero_unattended counts for nothing.
+/// Needs has_wgmma(); args.zero_unattended counts for nothing.
 void grouped_attention_wgmma_launch(const GroupedAttentionArgs& args, void* stream, GroupedGuard guard,
                                     bool early = false);
 

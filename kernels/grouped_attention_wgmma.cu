@@ -223,16 +223,6 @@ void launch(const GroupedAttentionArgs& args, KernelPlace place, GroupedGuard gu
 
 }  // namespace
 
-bool has_grouped_wgmma() {
-#ifdef REFRAIN_SM90A
-  int device = 0, major = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major == 9;
-#else
-  return false;
-#endif
-}
-
 void grouped_attention_wgmma_launch(const GroupedAttentionArgs& args, void* stream, GroupedGuard guard, bool early) {
   const KernelPlace to{static_cast<cudaStream_t>(stream), early ? Start::early : Start::after};
   if (args.pool.dtype == Dtype::fp16)

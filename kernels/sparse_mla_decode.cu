@@ -3,6 +3,8 @@
 #include "kernels/device/mla_block.cuh"
 #include "kernels/device/mla_launch.cuh"
 #include "kernels/launchers.hpp"
+#include "kernels/sparse_mla_kernels.hpp"
+#include "kernels/wgmma_support.hpp"
 
 namespace refrain {
 namespace {
@@ -12,7 +14,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     sparse_mla_decode_kernel(const __grid_constant__ SparseMlaArgs args) {
   extern __shared__ __align__(1024) char bytes[];
   const device::MlaShared<Shape> shared(bytes);
-  device::MlaWork work = device::share_of_block(args, Shape::kHeads, args.splits, args.split_entries);
+  device::MlaWork work = device::share_of(args, blockIdx.x, Shape::kHeads, args.splits, args.split_entries);
   device::MlaSoftmax<Shape> softmax{device::MlaMasking(args)};
   device::MlaOutput<Shape> output;
   const bool any = device::attend(args, work, shared, softmax, output);
@@ -36,6 +38,7 @@ void sparse_mla_decode_launch(const SparseMlaArgs& args, void* stream) {
   device::assert_mla_shape(args);
   assert(args.splits > 0 && args.split_entries > 0 && args.split_entries % args.chunk == 0);
   assert(std::int64_t{args.splits} * args.split_entries >= args.topk);
+  if (args.heads % 64 == 0 && has_wgmma()) return sparse_mla_decode_wgmma_launch(args, stream);
   device::with_mla_shape(args, [&](auto shape) {
     using Shape = decltype(shape);
     device::launch_mla<Shape>(sparse_mla_decode_kernel<Shape>, args, args.splits, static_cast<cudaStream_t>(stream));

@@ -29,11 +29,11 @@ struct MlaWork {
   return faults.clamp_to_slot0 || faults.neg_inf_max || faults.mask_before_scale;
 }
 
-/// Which share block `blockIdx.x` has, before anything is read.
-[[nodiscard]] __device__ inline MlaWork share_of_block(const SparseMlaArgs& args, std::int32_t heads_a_block,
-                                                       std::int32_t splits, std::int32_t split_entries) {
+/// Which share `block` is, before anything is read.
+[[nodiscard]] __device__ inline MlaWork share_of(const SparseMlaArgs& args, std::int64_t block,
+                                                 std::int32_t heads_a_block, std::int32_t splits,
+                                                 std::int32_t split_entries) {
   const std::int32_t groups = args.heads / heads_a_block;
-  std::int64_t block = blockIdx.x;
   MlaWork work;
   work.head = static_cast<std::int32_t>(block % groups) * heads_a_block;
   block /= groups;

@@ -98,7 +98,7 @@ __device__ void product_64x32(float (&c)[4][4], const std::uint32_t (&a)[4], std
 /// 16 column tiles of c from kFirst on += a @ b: 64 x 128, a in registers, b with the 128 columns close together: it is
 /// read transposed.
 template <bool kBf16, int kFirst, int kTiles>
-__device__ void product_64x128(float (&c)[kTiles][4], const std::uint32_t (&a)[4], std::uint64_t b) {
+__device__ void product_64x128(float (&c)[kTiles][4], const std::uint32_t (&a)[4], std::uint64_t b, bool add = true) {
   static_assert(kFirst + 16 <= kTiles);
 #define REFRAIN_WGMMA_64X128(type)                                                                               \
   asm volatile("{ .reg .pred p; setp.ne.b32 p, %69, 0;\n"                                                        \
@@ -110,9 +110,25 @@ __device__ void product_64x128(float (&c)[kTiles][4], const std::uint32_t (&a)[4
                " {%64,%65,%66,%67}, %68, p, 1, 1, 1; }"                                                          \
                : REFRAIN_WGMMA_TILES4(c, kFirst), REFRAIN_WGMMA_TILES4(c, kFirst + 4),                           \
                  REFRAIN_WGMMA_TILES4(c, kFirst + 8), REFRAIN_WGMMA_TILES4(c, kFirst + 12)                                                                     \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(1))
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add ? 1 : 0))
   if constexpr (kBf16) REFRAIN_WGMMA_64X128("bf16"); else REFRAIN_WGMMA_64X128("f16");
 #undef REFRAIN_WGMMA_64X128
+}
+
+/// The same with a from shared memory, row by row, and bf16 alone. `add` false drops c.
+template <int kFirst, int kTiles>
+__device__ void product_64x128(float (&c)[kTiles][4], std::uint64_t a, std::uint64_t b, bool add) {
+  static_assert(kFirst + 16 <= kTiles);
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
+               " {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
+               "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,"
+               "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"
+               "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63},"
+               " %64, %65, p, 1, 1, 0, 1; }"
+               : REFRAIN_WGMMA_TILES4(c, kFirst), REFRAIN_WGMMA_TILES4(c, kFirst + 4),
+                 REFRAIN_WGMMA_TILES4(c, kFirst + 8), REFRAIN_WGMMA_TILES4(c, kFirst + 12)
+               : "l"(a), "l"(b), "r"(add ? 1 : 0));
 }
 #undef REFRAIN_WGMMA_TILE
 #undef REFRAIN_WGMMA_TILES4

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/grouped_attention_kernels.hpp"
+#include "kernels/wgmma_support.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_run.hpp"
 
@@ -32,7 +33,7 @@ bool operator==(const GroupedOutputs& a, const GroupedOutputs& b) {
 
 std::vector<GroupedKernel> grouped_kernels() {
   std::vector<GroupedKernel> kernels = {{"the op's", grouped_attention.launch}};
-  if (has_grouped_wgmma())
+  if (has_wgmma())
     kernels.push_back({"warp-wide", [](const GroupedAttentionArgs& args, void* stream) {
                          grouped_attention_mma_launch(args, stream);
                        }});

@@ -28,10 +28,10 @@ XqaSplitting splitting_of(const DecodeCase& c) {
 }
 
 XqaSplitting model_splitting_of(const DecodeCase& c) {
-  constexpr std::int32_t kTokens = 256;
-  return {
-      .partition_tokens = kTokens,
-      .partitions = splits_within({most_splits_of_row(c.kv_heads), kTokens}, static_cast<std::int32_t>(c.tokens()))};
+  const SplitRule rule{most_splits_of_row(c.kv_heads), kModelSplitTokens};
+  return {.partition_tokens = rule.fewest_tokens,
+          .partitions = splits_within(rule, static_cast<std::int32_t>(c.tokens())),
+          .wide = has_wide_splits(c.dtype)};
 }
 
 std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick) {

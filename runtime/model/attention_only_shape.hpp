@@ -7,6 +7,7 @@
 #include "kernels/mla_pool_view.hpp"
 #include "kernels/page_split.hpp"
 #include "kernels/plan_xqa.hpp"
+#include "kernels/xqa_splits.hpp"
 #include "runtime/model/phase_size.hpp"
 
 namespace refrain {
@@ -38,7 +39,8 @@ struct AttentionOnlyShape {
   std::int32_t sink_blocks = 4;           ///< of them at the request's start
   std::int32_t topk = 512;                ///< tokens that a row of an MLA layer attends; a multiple of 64
   std::int32_t sink_tokens = 16;
-  std::int32_t partition_tokens = 256;           ///< the fewest that a split of xqa_decode covers, but a row's last
+  /// The fewest that a split of xqa_decode covers, but a row's last.
+  std::int32_t partition_tokens = kModelSplitTokens;
   std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models
   bool allow_e4m3_mtp = false;                   ///< E4M3 KV under a draft is admitted only where somebody says so
   std::int64_t gemm_workspace_bytes = 32 << 20;  ///< that cuBLASLt may use, a phase; the host driver has no use for it

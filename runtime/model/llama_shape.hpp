@@ -11,11 +11,12 @@ namespace refrain {
 
 struct LlamaShape {
   std::int32_t layers = 2, width = 256, heads = 4, kv_heads = 1, dim = 64, ffn = 512, vocab = 1000;
-  std::int32_t page_size = 16;                   ///< tokens
-  Dtype kv = Dtype::fp16;                        ///< fp16, bf16 or e4m3
-  double theta = 10'000;                         ///< of rope
-  std::uint64_t seed = 1;                        ///< of the weights: equal seeds and shapes are equal models
-  std::int32_t partition_tokens = 256;           ///< the fewest that a split of xqa_decode covers, but a row's last
+  std::int32_t page_size = 16;  ///< tokens
+  Dtype kv = Dtype::fp16;       ///< fp16, bf16 or e4m3
+  double theta = 10'000;        ///< of rope
+  std::uint64_t seed = 1;       ///< of the weights: equal seeds and shapes are equal models
+  /// The fewest that a split of xqa_decode covers, but a row's last.
+  std::int32_t partition_tokens = kModelSplitTokens;
   bool allow_e4m3_mtp = false;                   ///< E4M3 KV under a draft is admitted only where somebody says so
   std::int64_t gemm_workspace_bytes = 32 << 20;  ///< that cuBLASLt may use, a phase; the host driver has no use for it
 

@@ -148,6 +148,7 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
                                .partial_lse = x_.partial_lse.as<float>(),
                                .counters = counters,
                                .plan_is_done = true,  // behind kv_append, which writes the pool alone
+                               .wide = has_wide_splits(shape_.kv),
                                .out_dtype = shape_.dtype(),
                                .out = x_.attended.as<void>(),
                                .lse = x_.attended_lse.as<float>()});

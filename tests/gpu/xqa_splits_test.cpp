@@ -18,13 +18,13 @@ struct Case {
 /// Shapes of narrow and wide blocks with stages of 16 and of 32 tokens.
 const std::vector<Case> kCases = {
     {Dtype::bf16, 16, 32, 8, 128, 8, 64}, {Dtype::fp16, 64, 8, 8, 64, 3, 100},  {Dtype::e4m3, 20, 6, 1, 256, 5, 32},
-    {Dtype::e4m3, 16, 16, 2, 64, 7, 256}, {Dtype::bf16, 32, 16, 1, 256, 4, 20}, {Dtype::e4m3, 16, 64, 8, 128, 2, 96},
+    {Dtype::e4m3, 16, 16, 2, 64, 7, 64},  {Dtype::bf16, 32, 16, 1, 256, 4, 20}, {Dtype::e4m3, 16, 64, 8, 128, 2, 96},
 };
 
 /// About most * fewest, where splits begin to grow, and up to 64 of a warp's stages past it.
 std::vector<std::int32_t> lengths_of(const Case& c) {
   const std::int32_t whole = c.most * c.fewest;
-  return {0, 1, c.fewest + 1, whole - 1, whole, whole + 1, whole + 33, 2 * whole, 2 * whole + 1, 4099};
+  return {0, 1, c.fewest + 1, whole - 1, whole, whole + 1, whole + 33, 2 * whole, 2 * whole + 1, 5 * whole + 3};
 }
 
 Scene scene_of(const Case& c, std::int32_t pad_rows, Rng& rng) {
@@ -76,7 +76,7 @@ TEST_CASE("xqa splits on the GPU: a row has the same bits alone and among others
     all.decode.wide = wide;
     decode_on_device(scene, all);
     const std::int32_t last = *scene.rows - 1;
-    for (const std::int32_t row : {2, 4, 5, 6, last}) {
+    for (const std::int32_t row : {5, last}) {
       CAPTURE(scene.seq_len[row]);
       XqaRun alone = route_of_rows(scene, {row}, 1, options_of(c)),
              roomy = route_of_rows(scene, {row}, 9, options_of(c));

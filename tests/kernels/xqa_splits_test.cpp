@@ -92,12 +92,12 @@ TEST_CASE("xqa splits: whatever the rule its splits cover the row and are no mor
 }
 
 TEST_CASE("xqa splits: a model has so many that one row fills 132 multiprocessors about once") {
-  const std::pair<std::int32_t, std::int32_t> cases[] = {{1, 128}, {2, 128}, {3, 64}, {4, 64}, {5, 32},
-                                                         {8, 32},  {16, 16}, {32, 8}, {40, 8}, {1000, 8}};
+  const std::pair<std::int32_t, std::int32_t> cases[] = {{1, 128}, {2, 128}, {3, 88}, {4, 66}, {5, 52},
+                                                         {8, 33},  {16, 16}, {33, 8}, {40, 8}, {1000, 8}};
   for (const auto& [kv_heads, splits] : cases) {
     CAPTURE(kv_heads);
     CHECK(most_splits_of_row(kv_heads) == splits);
-    if (kv_heads <= 32) CHECK(kv_heads * splits <= 2 * 132);
+    if (kv_heads <= 33) CHECK(kv_heads * splits <= 2 * 132);
   }
 }
 

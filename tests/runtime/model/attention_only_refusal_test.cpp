@@ -120,9 +120,9 @@ TEST_CASE("attention_only: an arena of arena_size holds the model and one of 256
 TEST_CASE("attention_only: a layer's row has splits by its kind and by the layer's KV heads") {
   AttentionOnlyShape shape;
   shape.heads = shape.kv_heads = 8;
-  CHECK(shape.partitions(LayerKind::dense, 4096) == 16);
-  CHECK(shape.partitions(LayerKind::dense, 131'072) == 32);  // the most of 8 KV heads
-  CHECK(shape.partitions(LayerKind::sparse, 131'072) == 9);  // 2,051 selected tokens in splits of 256
+  CHECK(shape.partitions(LayerKind::dense, 4096) == 4);
+  CHECK(shape.partitions(LayerKind::dense, 131'072) == 33);  // the most of 8 KV heads
+  CHECK(shape.partitions(LayerKind::sparse, 131'072) == 3);  // 2,051 selected tokens in splits of 1,024
   shape.partition_tokens = 4;
   CHECK(shape.partitions(LayerKind::sparse, 131'072) == 128);  // the most of one KV head; 2,051 would take 513
 }

@@ -78,9 +78,11 @@ synccheck test_gpu        grouped on the device: from one*,grouped on the device
 memcheck  test_gpu        grouped on the device: a NaN V*,grouped on the device: from one*,xqa early*
 racecheck test_gpu        xqa on the GPU: slots*,xqa on the GPU: leading*,xqa on the GPU: full*
 memcheck  test_gpu        sparse_mla on the GPU: a NaN*,sparse_mla on the GPU: lengths*,sparse_mla on the GPU: a sentinel*,page_split*,verify_draft*
+memcheck  test_gpu        sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a head*,xqa splits on the GPU: a length*
+synccheck test_gpu        sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a head*,sparse_mla on the GPU: a NaN*
 memcheck  test_gpu_steps  mtp: E4M3*,step ring: results*,mla run: a row without*,mla faults: without*
 racecheck test_gpu_steps  mla run: a row without*,step ring: results*
-racecheck test_gpu        sparse_mla on the GPU: a sentinel*,sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a NaN*,merge_mla*
+racecheck test_gpu        sparse_mla on the GPU: a sentinel*,sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a head*,sparse_mla on the GPU: a NaN*,merge_mla*
 memcheck  test_gpu_steps  pdl: kernels*,llama: a pad row*,attention_only: a pad row*,arena overlays: two*
 memcheck  test_gpu        mla_append*,select_*
 racecheck test_gpu_steps  pdl: kernels*,llama: a pad row*

@@ -52,14 +52,16 @@ TEST_CASE("sparse_mla on the GPU: the reported masked chunks come out right") {
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
-  MlaScene scene({.rows = 3, .heads = 64, .topk = 128, .pages = 4}, rng);
-  scene.put_random(0, 16, 48, rng);
-  scene.put_random(1, 0, 128, rng);
-  scene.fill_attended(rng);
-  for (const MlaRoute route : kMlaRoutes) {
-    run_on_device(scene, route);
-    require_right(scene);
-    CHECK(scene.is_empty_row(2));
+  for (const MlaRecord record : kMlaRecords) {
+    MlaScene scene({.rows = 3, .heads = 64, .topk = 128, .record = record, .pages = 4}, rng);
+    scene.put_random(0, 16, 48, rng);
+    scene.put_random(1, 0, 128, rng);
+    scene.fill_attended(rng);
+    for (const MlaRoute route : kMlaRoutes) {
+      run_on_device(scene, route);
+      require_right(scene);
+      CHECK(scene.is_empty_row(2));
+    }
   }
 }
 

@@ -23,14 +23,15 @@ def microseconds(value):
 def line(row):
     peers = {MLA.get(peer["peer"], peer["peer"]): peer for peer in row["peers"]}
     times = [microseconds(peers[key]["time_us"]) if "time_us" in peers.get(key, {}) else "-" for key, _ in PEERS]
-    read = row.get("fraction_of_read_bandwidth_ratio")
+    read = row.get("layer_fraction_of_read_bandwidth_ratio")
     best = row.get("over_best_peer_ratio")
-    return " | ".join([row["case"].removeprefix("attention-"), microseconds(row["time_us"]), f"{read:.3f}" if read else "-", *times,
+    own = [microseconds(row.get("layer_us", row["time_us"])), microseconds(row["time_us"]) if "layer_us" in row else "-"]
+    return " | ".join([row["case"].removeprefix("attention-"), *own, f"{read:.3f}" if read else "-", *times,
                        f"{best:.2f}" if best else "-"])
 
 
 def table(result):
-    head = ["case", "Refrain, us", "of the read bandwidth", *(f"{name}, us" for _, name in PEERS), "best peer / ours"]
+    head = ["case", "Refrain, us", "with a plan, us", "of the read bandwidth", *(f"{name}, us" for _, name in PEERS), "best peer / ours"]
     lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))] + [line(row) for row in result["rows"]]
     versions = result["versions"]
     gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]

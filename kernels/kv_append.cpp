@@ -19,14 +19,8 @@ Contract kv_append_contract(const KvAppendArgs& args) {
   contract.accesses.push_back(read_input(args.v, rows, args.input_dtype));
   touch_batch(contract, args.batch, true);
   touch_scales(contract, args.k_scale, args.v_scale);
-  // Pages [1, pages): the null block is outside the range, not merely unlikely (but for the named fault).
-  const std::uint64_t first = args.pad_rows_to_null_block ? 0 : args.pool.page_bytes();
-  contract.accesses.push_back({.base = reinterpret_cast<Address>(args.pool.data),
-                               .range = {first, args.pool.bytes()},
-                               .mode = Mode::write,
-                               .reach = Reach::may,
-                               .role = Role::kv_pool,
-                               .dtype = args.pool.dtype});
+  contract.accesses.push_back(append_to_pool(args.pool));
+  if (args.pad_rows_to_null_block) contract.accesses.back().range.begin = 0;  // the named fault
   return contract;
 }
 

@@ -21,8 +21,7 @@ __device__ std::int64_t target_of_row(const KvAppendArgs& args, std::int32_t row
   const bool pad = row >= device::real_rows(args.batch);
   if (pad && !args.pad_rows_to_null_block) return -1;
   const std::int64_t slot = pad ? row % args.pool.page_size : device::append_slot(args.batch, args.pool, row);
-  if (slot == device::kNone) return -1;
-  return args.pool.k_offset(slot / args.pool.page_size, static_cast<std::int32_t>(slot % args.pool.page_size), 0);
+  return slot == device::kNone ? -1 : args.pool.slot_offset(slot);
 }
 
 template <int V>

@@ -1,21 +1,11 @@
 #include <cstdint>
 
-#include "kernels/codec.hpp"
+#include "kernels/host_append.hpp"
 #include "kernels/host_selection.hpp"
 #include "kernels/host_twins.hpp"
 #include "kernels/kv_append.hpp"
 
 namespace refrain {
-namespace {
-
-void store_row(const KvAppendArgs& args, const void* source, std::int64_t from, std::int64_t to, float scale) {
-  for (std::int32_t d = 0; d < args.pool.dim; ++d) {
-    const float value = load_as_float(source, args.input_dtype, from + d);
-    store_from_float(args.pool.data, args.pool.dtype, to + d, value / scale);
-  }
-}
-
-}  // namespace
 
 void kv_append_host(const KvAppendArgs& args) {
   const KvPoolView& pool = args.pool;
@@ -27,10 +17,9 @@ void kv_append_host(const KvAppendArgs& args) {
     if (slot == kNoSlot) continue;
     for (std::int32_t head = 0; head < pool.kv_heads; ++head) {
       const std::int64_t from = (std::int64_t{row} * pool.kv_heads + head) * pool.dim;
-      const std::int64_t to =
-          pool.k_offset(slot / pool.page_size, static_cast<std::int32_t>(slot % pool.page_size), head);
-      store_row(args, args.k, from, to, *args.k_scale);
-      store_row(args, args.v, from, to + pool.plane_elements(), *args.v_scale);
+      const std::int64_t to = pool.slot_offset(slot) + std::int64_t{head} * pool.dim;
+      append_head(pool, to, args.k, args.input_dtype, from, *args.k_scale);
+      append_head(pool, to + pool.plane_elements(), args.v, args.input_dtype, from, *args.v_scale);
     }
   }
 }

@@ -39,6 +39,11 @@ struct KvPoolView {
     return page * page_elements() + (std::int64_t{token_in_page} * kv_heads + kv_head) * dim;
   }
 
+  /// Element offset of all K rows of a slot, which is page * page_size + token in the page.
+  [[nodiscard]] constexpr std::int64_t slot_offset(std::int64_t slot) const noexcept {
+    return k_offset(slot / page_size, static_cast<std::int32_t>(slot % page_size), 0);
+  }
+
   /// Microblocks from one page to the next (twice page_size / 4: K and V are interleaved). Needs kv_heads == 1.
   [[nodiscard]] constexpr std::int64_t page_stride4() const noexcept { return 2 * std::int64_t{page_size} / 4; }
   /// Element offset of a microblock's first K row.

@@ -1,6 +1,5 @@
-// One block a row. It first makes the row's cosines and sines once for all heads:
-// the angle in fp64 and in whole turns, so that taking off the integer part is
-// exact, and only what is left is rounded to fp32. Then a thread turns 8 pairs.
+// One block a row. It first makes the row's cosines and sines once for all heads.
+// Then a thread turns 8 pairs.
 // Floor: 4 * rows * (heads + kv_heads) * rotary_dim bytes (read and written, 2 bytes
 // each) over the memory's bandwidth. In a decode step the fp64 exponential, a few
 // hundred instructions deep, and one trip to memory are what is waited for.
@@ -8,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/device/early_start.cuh"
+#include "kernels/device/rotation.cuh"
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/rope.hpp"
@@ -18,15 +18,6 @@ namespace refrain {
 namespace {
 
 constexpr std::int32_t kThreads = 256, kMaxPairs = 512;
-constexpr double kTurnsPerRadian = 0.15915494309189535;
-
-/// Cosine and sine of pair `i`. `octaves`: log2(theta) * 2 / rotary_dim.
-__device__ float2 turn_of(double position, std::int32_t i, double octaves) {
-  const double turns = position * (exp2(-i * octaves) * kTurnsPerRadian);
-  float2 turn;
-  sincospif(2.0f * static_cast<float>(turns - rint(turns)), &turn.y, &turn.x);
-  return turn;
-}
 
 /// V pairs: elements [first, first + V) and as many `half` elements on.
 template <int V>
@@ -34,13 +25,7 @@ __device__ void rotate(void* data, Dtype dtype, std::int64_t first, std::int32_t
   float low[V], high[V];
   device::load_floats<V>(data, dtype, first, low);
   device::load_floats<V>(data, dtype, first + half, high);
-#pragma unroll
-  for (int i = 0; i < V; ++i) {
-    const float2 turn = turns[i];
-    const float turned = low[i] * turn.x - high[i] * turn.y;
-    high[i] = high[i] * turn.x + low[i] * turn.y;
-    low[i] = turned;
-  }
+  device::rotate<V>(low, high, turns);
   device::store_floats<V>(data, dtype, first, low);
   device::store_floats<V>(data, dtype, first + half, high);
 }
@@ -54,7 +39,8 @@ __global__ void __launch_bounds__(kThreads) rope_kernel(const RopeArgs args, dou
   const std::int32_t half = args.rotary_dim / 2, chunks = half / V;
   const auto position = static_cast<double>(args.query_pos[row]);
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
-  for (std::int32_t i = thread; i < half; i += kThreads) turns[i] = turn_of(position, i, octaves);
+  for (std::int32_t i = thread; i < half; i += kThreads)
+    turns[i] = device::turn_of(position, device::turns_a_token(i, octaves));
   __syncthreads();
   for (std::int32_t at = thread; at < (args.heads + args.kv_heads) * chunks; at += kThreads) {
     const std::int32_t head = at / chunks, i = at % chunks * V;

@@ -37,6 +37,14 @@ inline Access read_pool(const KvPoolView& pool) {
   return touch(pool.data, elements(pool.elements()), Mode::read, Role::kv_pool, pool.dtype, Reach::may);
 }
 
+/// Which pages are appended to stands in a table in memory. Pages [1, pages): the null block is outside the range, not
+/// merely unlikely.
+inline Access append_to_pool(const KvPoolView& pool) {
+  Access access = touch(pool.data, elements(pool.elements()), Mode::write, Role::kv_pool, pool.dtype, Reach::may);
+  access.range.begin = pool.page_bytes();
+  return access;
+}
+
 inline void touch_scales(Contract& contract, const float* k_scale, const float* v_scale) {
   contract.accesses.push_back(touch(k_scale, 1, Mode::read, Role::weights, Dtype::fp32));
   contract.accesses.push_back(touch(v_scale, 1, Mode::read, Role::weights, Dtype::fp32));

@@ -26,6 +26,13 @@ SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args) {
   return args;
 }
 
+RopeAppendArgs on_device(const DeviceCopy& copy, RopeAppendArgs args) {
+  args.pool = on_device(copy, args.pool);
+  args.batch = on_device(copy, args.batch);
+  move(copy, args.qkv, args.k_scale, args.v_scale, args.q);
+  return args;
+}
+
 RopeArgs on_device(const DeviceCopy& copy, RopeArgs args) {
   move(copy, args.q, args.k, args.query_pos, args.rows);
   return args;

@@ -11,6 +11,7 @@ namespace refrain::test {
 [[nodiscard]] EmbedArgs on_device(const DeviceCopy& copy, EmbedArgs args);
 [[nodiscard]] SampleArgs on_device(const DeviceCopy& copy, SampleArgs args);
 [[nodiscard]] ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args);
+[[nodiscard]] RopeAppendArgs on_device(const DeviceCopy& copy, RopeAppendArgs args);
 [[nodiscard]] RopeArgs on_device(const DeviceCopy& copy, RopeArgs args);
 [[nodiscard]] SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args);
 [[nodiscard]] RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args);
@@ -34,7 +35,7 @@ void run_device(const Op<Args>& op, const Args& args, Memory& memory) {
   Memory::Photo first;
   for (const int pattern : {0xA5, 0x5A}) {
     memory.restore(given);
-    fill_writes(contract, pattern);
+    fill_writes(contract, pattern, true);
     const Memory::Photo poisoned = memory.photo();
     copy.upload(poisoned);
     run_directly(enqueue);

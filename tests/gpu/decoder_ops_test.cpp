@@ -32,6 +32,14 @@ TEST_CASE("rope on the device: pairs turn within the stated error up to a positi
   rope_cases(kernel_of(rope));
 }
 
+TEST_CASE("rope_append on the device: q and k turn within the stated error and k and v land as kv_append's") {
+  rope_append_cases(kernel_of(rope_append));
+}
+
+TEST_CASE("rope_append on the device: a row without a page or a token or a request appends nothing") {
+  rope_append_bad_rows(kernel_of(rope_append));
+}
+
 TEST_CASE("argmax on the device: the lowest id of the largest and -1 for rows that cannot be judged and for pad rows") {
   argmax_cases(kernel_of(argmax));
 }

@@ -17,9 +17,10 @@ inline bool covers(const Access& access, Address byte) {
   return byte >= access.base + access.range.begin && byte < access.base + access.range.end;
 }
 
-inline void fill_writes(const Contract& contract, int pattern) {
+/// `exact_only`: what the op may leave as it was stays as it is.
+inline void fill_writes(const Contract& contract, int pattern, bool exact_only = false) {
   for (const Access& access : contract.accesses)
-    if (access.mode == Mode::write)
+    if (access.mode == Mode::write && (!exact_only || access.reach == Reach::exact))
       std::memset(reinterpret_cast<void*>(access.base + access.range.begin), pattern, access.range.size());
 }
 

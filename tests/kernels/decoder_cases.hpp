@@ -11,6 +11,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/rope_append.hpp"
 #include "kernels/sample.hpp"
 #include "kernels/silu_mul.hpp"
 #include "tests/kernels/memory.hpp"
@@ -31,6 +32,11 @@ void silu_mul_cases(const RunOp<SiluMulArgs>& run);
 
 /// Positions from -3 to 2^20, rotary parts of several widths.
 void rope_cases(const RunOp<RopeArgs>& run);
+
+/// Positions and rotary parts as rope's, every dtype of a pool, plain numbers and any bits.
+void rope_append_cases(const RunOp<RopeAppendArgs>& run);
+/// Bad pages, positions, requests and counts of rows.
+void rope_append_bad_rows(const RunOp<RopeAppendArgs>& run);
 
 /// Three dtypes; ties, NaN, infinities and zeros of both signs.
 void argmax_cases(const RunOp<ArgmaxArgs>& run);

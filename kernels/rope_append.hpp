@@ -9,7 +9,6 @@
 #include "kernels/batch_view.hpp"
 #include "kernels/kv_pool_view.hpp"
 #include "kernels/op.hpp"
-#include "kernels/rope.hpp"
 
 namespace refrain {
 
@@ -33,5 +32,7 @@ struct RopeAppendArgs {
 /// Every row of q is written: pad rows are zeros. Rows append under kv_append's rules: a pad row, a row whose position
 /// lies outside its request's length, and one without a page in [1, pages) write nothing to the pool.
 extern const Op<RopeAppendArgs> rope_append;
+
+inline constexpr double kRopeTurnError = 5e-7;
 
 }  // namespace refrain

@@ -14,9 +14,7 @@ LlamaLayer take_layer(LeaseTaker& taker, const LlamaShape& s, const ServingLimit
   const KvPoolView pool = s.pool(limits.pages);
   LlamaLayer layer;
   layer.attention_norm = weights("attention norm", 1, s.width);
-  layer.q = weights("Wq", std::int64_t{s.heads} * s.dim, s.width);
-  layer.k = weights("Wk", std::int64_t{s.kv_heads} * s.dim, s.width);
-  layer.v = weights("Wv", std::int64_t{s.kv_heads} * s.dim, s.width);
+  layer.qkv = weights("Wqkv", std::int64_t{s.qkv_heads()} * s.dim, s.width);
   layer.o = weights("Wo", s.width, std::int64_t{s.heads} * s.dim);
   layer.ffn_norm = weights("ffn norm", 1, s.width);
   layer.gate_up = weights("Wgate_up", std::int64_t{2} * s.ffn, s.width);
@@ -39,9 +37,8 @@ LlamaScratch take_scratch(LeaseTaker& taker, const LlamaShape& s, const ServingL
   x.residual = take("residual", Role::workspace, s.dtype(), rows, s.width);
   x.normed = take("normed", Role::workspace, s.dtype(), rows, s.width);
   x.branch = take("branch", Role::workspace, s.dtype(), rows, s.width);
-  x.q = take("q", Role::workspace, s.dtype(), rows, s.heads, s.dim);
-  x.k = take("k", Role::workspace, s.dtype(), rows, s.kv_heads, s.dim);
-  x.v = take("v", Role::workspace, s.dtype(), rows, s.kv_heads, s.dim);
+  x.qkv = take("q, k and v", Role::workspace, s.dtype(), rows, s.qkv_heads(), s.dim);
+  x.q = take("rotated q", Role::workspace, s.dtype(), rows, s.heads, s.dim);
   x.attended = take("attended", Role::workspace, s.dtype(), rows, s.heads, s.dim);
   x.attended_lse = take("attended LSE", Role::workspace, Dtype::fp32, rows, s.heads);
   x.gate_up = take("gate and up", Role::workspace, s.dtype(), rows, 2, s.ffn);

@@ -13,24 +13,23 @@ namespace refrain {
 
 struct LlamaLayer {
   Lease attention_norm, ffn_norm;  ///< [width]
-  Lease q;                         ///< [heads * dim, width]
-  Lease k, v;                      ///< [kv_heads * dim, width]
+  Lease qkv;                       ///< [(heads + 2 * kv_heads) * dim, width]: Wq, Wk and Wv, one upon the other
   Lease o;                         ///< [width, heads * dim]
   Lease gate_up;                   ///< [2 * ffn, width]
   Lease down;                      ///< [width, ffn]
   Lease scales;                    ///< fp32 [2]: of K, of V
   Lease pool;
 
-  [[nodiscard]] std::array<const Lease*, 10> all() const {
-    return {&attention_norm, &ffn_norm, &q, &k, &v, &o, &gate_up, &down, &scales, &pool};
+  [[nodiscard]] std::array<const Lease*, 8> all() const {
+    return {&attention_norm, &ffn_norm, &qkv, &o, &gate_up, &down, &scales, &pool};
   }
 };
 
 /// Between the ops of one step; nothing in it outlives the step.
 struct LlamaScratch {
   Lease residual, normed, branch;  ///< [rows, width]; branch: what a layer's half adds to the residual
-  Lease q, attended;               ///< [rows, heads, dim]
-  Lease k, v;                      ///< [rows, kv_heads, dim]
+  Lease qkv;                       ///< [rows, heads + 2 * kv_heads, dim]
+  Lease q, attended;               ///< [rows, heads, dim]; q: rotated
   Lease attended_lse;              ///< [rows, heads]
   Lease gate_up, gated;            ///< [rows, 2 * ffn], [rows, ffn]
   Lease slot_rows, lengths;        ///< [rows]
@@ -42,10 +41,10 @@ struct LlamaScratch {
   Lease gemm_workspace;
 
   /// Some are empty: in a phase that is not served all of them.
-  [[nodiscard]] std::array<const Lease*, 19> all() const {
-    return {&residual, &normed, &branch,        &q,       &attended,          &k,        &v,        &attended_lse,
-            &gate_up,  &gated,  &slot_rows,     &lengths, &active_partitions, &counters, &partials, &partial_lse,
-            &sampled,  &logits, &gemm_workspace};
+  [[nodiscard]] std::array<const Lease*, 18> all() const {
+    return {&residual,     &normed,   &branch,      &qkv,       &q,       &attended,
+            &attended_lse, &gate_up,  &gated,       &slot_rows, &lengths, &active_partitions,
+            &counters,     &partials, &partial_lse, &sampled,   &logits,  &gemm_workspace};
   }
 };
 

@@ -22,6 +22,8 @@ struct LlamaShape {
 
   /// Of weights and activations: fp16, or bf16 over a bf16 cache.
   [[nodiscard]] Dtype dtype() const noexcept { return kv == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16; }
+  /// Of one token's q, k and v, which one GEMM makes.
+  [[nodiscard]] std::int32_t qkv_heads() const noexcept { return heads + 2 * kv_heads; }
   /// The most splits of a row of a context of so many tokens. Rows are cut alike whatever the context limit.
   [[nodiscard]] std::int32_t partitions(std::int32_t context) const noexcept {
     return splits_within({most_splits_of_row(kv_heads), partition_tokens}, context);

@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "kernels/kv_append.hpp"
 #include "kernels/rms_norm.hpp"
-#include "kernels/rope.hpp"
+#include "kernels/rope_append.hpp"
 #include "kernels/silu_mul.hpp"
 #include "kernels/xqa_decode.hpp"
 #include "runtime/model/step_parts.hpp"
@@ -36,12 +35,8 @@ GemmArgs LlamaStep::linear(const Lease& a, const Lease& w, std::int32_t n, std::
                    plans_, x_.gemm_workspace);
 }
 
-GemmArgs LlamaStep::q_gemm(const LlamaLayer& layer) const {
-  return linear(x_.normed, layer.q, shape_.heads * shape_.dim, shape_.width, x_.q);
-}
-
-GemmArgs LlamaStep::kv_gemm(const Lease& w, const Lease& out) const {
-  return linear(x_.normed, w, shape_.kv_heads * shape_.dim, shape_.width, out);
+GemmArgs LlamaStep::qkv_gemm(const LlamaLayer& layer) const {
+  return linear(x_.normed, layer.qkv, shape_.qkv_heads() * shape_.dim, shape_.width, x_.qkv);
 }
 
 GemmArgs LlamaStep::o_gemm(const LlamaLayer& layer) const {
@@ -71,8 +66,7 @@ GemmArgs LlamaStep::head_gemm() const {
 void LlamaStep::run_gemms_once(Driver& driver, Stream stream) const {
   const LlamaLayer& layer = memory_.layers.front();
   // Not through the recorder: what these write is no fact that a replay may rest on.
-  for (const GemmArgs& args :
-       {q_gemm(layer), kv_gemm(layer.k, x_.k), o_gemm(layer), gate_up_gemm(layer), down_gemm(layer), head_gemm()})
+  for (const GemmArgs& args : {qkv_gemm(layer), o_gemm(layer), gate_up_gemm(layer), down_gemm(layer), head_gemm()})
     check(driver.launch(bind_op(gemm, args), stream), gemm.name);
 }
 
@@ -109,27 +103,17 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
   const auto* scales = layer.scales.as<float>();
   auto* counters = x_.counters.as<std::int32_t>() + static_cast<std::int64_t>(number) * step_.rows * shape_.heads;
   const std::int32_t partitions = shape_.partitions(limits_.context);
-  recorder.launch(gemm, q_gemm(layer));
-  recorder.launch(gemm, kv_gemm(layer.k, x_.k));
-  recorder.launch(gemm, kv_gemm(layer.v, x_.v));
-  recorder.launch(rope, {.q = x_.q.as<void>(),
-                         .k = x_.k.as<void>(),
-                         .query_pos = places.batch.query_pos,
-                         .rows = places.batch.rows,
-                         .theta = shape_.theta,
-                         .dtype = shape_.dtype(),
-                         .bucket = step_.rows,
-                         .heads = shape_.heads,
-                         .kv_heads = shape_.kv_heads,
-                         .dim = shape_.dim,
-                         .rotary_dim = shape_.dim});
-  recorder.launch(kv_append, {.k = x_.k.as<void>(),
-                              .v = x_.v.as<void>(),
-                              .input_dtype = shape_.dtype(),
-                              .pool = pool_of(layer),
-                              .batch = places.batch,
-                              .k_scale = scales,
-                              .v_scale = scales + 1});
+  recorder.launch(gemm, qkv_gemm(layer));
+  recorder.launch(rope_append, {.qkv = x_.qkv.as<void>(),
+                                .dtype = shape_.dtype(),
+                                .heads = shape_.heads,
+                                .theta = shape_.theta,
+                                .rotary_dim = shape_.dim,
+                                .pool = pool_of(layer),
+                                .batch = places.batch,
+                                .k_scale = scales,
+                                .v_scale = scales + 1,
+                                .q = x_.q.as<void>()});
   recorder.launch(xqa_decode, {.q = x_.q.as<void>(),
                                .q_dtype = shape_.dtype(),
                                .pool = pool_of(layer),
@@ -147,7 +131,7 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
                                .partials = x_.partials.as<void>(),
                                .partial_lse = x_.partial_lse.as<float>(),
                                .counters = counters,
-                               .plan_is_done = true,  // behind kv_append, which writes the pool alone
+                               .plan_is_done = true,  // behind rope_append, which writes q and the pool alone
                                .wide = has_wide_splits(shape_.kv),
                                .out_dtype = shape_.dtype(),
                                .out = x_.attended.as<void>(),

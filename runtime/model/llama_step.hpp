@@ -20,8 +20,7 @@ class LlamaStep {
 
  private:
   [[nodiscard]] GemmArgs linear(const Lease& a, const Lease& w, std::int32_t n, std::int32_t k, const Lease& out) const;
-  [[nodiscard]] GemmArgs q_gemm(const LlamaLayer& layer) const;
-  [[nodiscard]] GemmArgs kv_gemm(const Lease& w, const Lease& out) const;
+  [[nodiscard]] GemmArgs qkv_gemm(const LlamaLayer& layer) const;
   [[nodiscard]] GemmArgs o_gemm(const LlamaLayer& layer) const;
   [[nodiscard]] GemmArgs gate_up_gemm(const LlamaLayer& layer) const;
   [[nodiscard]] GemmArgs down_gemm(const LlamaLayer& layer) const;

@@ -10,12 +10,9 @@ namespace {
 constexpr float kE4m3KeyScale = 1.0f / 32, kE4m3ValueScale = 1.0f / 48;
 
 void write_layer(WeightWriter& weights, const LlamaLayer& layer, const LlamaShape& s) {
-  const std::int64_t q = std::int64_t{s.heads} * s.dim, kv = std::int64_t{s.kv_heads} * s.dim;
   weights.norm(layer.attention_norm, s.dtype(), s.width);
-  weights.matrix(layer.q, s.dtype(), q, s.width);
-  weights.matrix(layer.k, s.dtype(), kv, s.width);
-  weights.matrix(layer.v, s.dtype(), kv, s.width);
-  weights.matrix(layer.o, s.dtype(), s.width, q);
+  weights.matrix(layer.qkv, s.dtype(), std::int64_t{s.qkv_heads()} * s.dim, s.width);
+  weights.matrix(layer.o, s.dtype(), s.width, std::int64_t{s.heads} * s.dim);
   weights.norm(layer.ffn_norm, s.dtype(), s.width);
   weights.matrix(layer.gate_up, s.dtype(), std::int64_t{2} * s.ffn, s.width);
   weights.matrix(layer.down, s.dtype(), s.width, s.ffn);

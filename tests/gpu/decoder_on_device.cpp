@@ -33,11 +33,6 @@ RopeAppendArgs on_device(const DeviceCopy& copy, RopeAppendArgs args) {
   return args;
 }
 
-RopeArgs on_device(const DeviceCopy& copy, RopeArgs args) {
-  move(copy, args.q, args.k, args.query_pos, args.rows);
-  return args;
-}
-
 ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args) {
   move(copy, args.logits, args.rows, args.tokens);
   return args;

@@ -12,7 +12,6 @@ namespace refrain::test {
 [[nodiscard]] SampleArgs on_device(const DeviceCopy& copy, SampleArgs args);
 [[nodiscard]] ArgmaxArgs on_device(const DeviceCopy& copy, ArgmaxArgs args);
 [[nodiscard]] RopeAppendArgs on_device(const DeviceCopy& copy, RopeAppendArgs args);
-[[nodiscard]] RopeArgs on_device(const DeviceCopy& copy, RopeArgs args);
 [[nodiscard]] SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args);
 [[nodiscard]] RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args);
 

@@ -28,10 +28,6 @@ TEST_CASE("silu_mul on the device: every element agrees with fp64 and pad rows a
   silu_mul_cases(kernel_of(silu_mul));
 }
 
-TEST_CASE("rope on the device: pairs turn within the stated error up to a position of 2^20 and the rest stays") {
-  rope_cases(kernel_of(rope));
-}
-
 TEST_CASE("rope_append on the device: q and k turn within the stated error and k and v land as kv_append's") {
   rope_append_cases(kernel_of(rope_append));
 }

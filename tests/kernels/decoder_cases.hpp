@@ -10,7 +10,6 @@
 #include "kernels/embed.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/rms_norm.hpp"
-#include "kernels/rope.hpp"
 #include "kernels/rope_append.hpp"
 #include "kernels/sample.hpp"
 #include "kernels/silu_mul.hpp"
@@ -30,10 +29,7 @@ void rms_norm_cases(const RunOp<RmsNormArgs>& run);
 /// Gates from near 0 to where the exponential overflows.
 void silu_mul_cases(const RunOp<SiluMulArgs>& run);
 
-/// Positions from -3 to 2^20, rotary parts of several widths.
-void rope_cases(const RunOp<RopeArgs>& run);
-
-/// Positions and rotary parts as rope's, every dtype of a pool, plain numbers and any bits.
+/// Positions from -3 to 2^20, rotary parts of several widths, every dtype of a pool; plain numbers and any bits.
 void rope_append_cases(const RunOp<RopeAppendArgs>& run);
 /// Bad pages, positions, requests and counts of rows.
 void rope_append_bad_rows(const RunOp<RopeAppendArgs>& run);

@@ -4,49 +4,14 @@
 #include <cstring>
 
 #include "kernels/codec.hpp"
-#include "kernels/kv_append.hpp"
-#include "kernels/rope.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/check_writes.hpp"
 #include "tests/kernels/decoder_cases.hpp"
-#include "tests/kernels/numbers.hpp"
 
 using namespace refrain;
 using namespace refrain::test;
 
 namespace {
-
-/// What rope and kv_append leave, one behind the other; q and the pool in `args`.
-void run_both(const RopeAppendArgs& args) {
-  const std::size_t dim_bytes = static_cast<std::size_t>(args.pool.dim) * dtype_bytes(args.dtype);
-  const auto heads = static_cast<std::size_t>(args.heads), kv_heads = static_cast<std::size_t>(args.pool.kv_heads);
-  std::vector<std::byte> k, v;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(args.batch.bucket); ++row) {
-    const auto* from = static_cast<const std::byte*>(args.qkv) + row * (heads + 2 * kv_heads) * dim_bytes;
-    std::memcpy(static_cast<std::byte*>(args.q) + row * heads * dim_bytes, from, heads * dim_bytes);
-    from += heads * dim_bytes;
-    k.insert(k.end(), from, from + kv_heads * dim_bytes);
-    v.insert(v.end(), from + kv_heads * dim_bytes, from + 2 * kv_heads * dim_bytes);
-  }
-  rope.host({.q = args.q,
-             .k = k.data(),
-             .query_pos = args.batch.query_pos,
-             .rows = args.batch.rows,
-             .theta = args.theta,
-             .dtype = args.dtype,
-             .bucket = args.batch.bucket,
-             .heads = args.heads,
-             .kv_heads = args.pool.kv_heads,
-             .dim = args.pool.dim,
-             .rotary_dim = args.rotary_dim});
-  kv_append.host({.k = k.data(),
-                  .v = v.data(),
-                  .input_dtype = args.dtype,
-                  .pool = args.pool,
-                  .batch = args.batch,
-                  .k_scale = args.k_scale,
-                  .v_scale = args.v_scale});
-}
 
 /// A turn whose K was not rounded to its dtype before it was encoded.
 void run_unrounded(const RopeAppendArgs& args) {
@@ -93,25 +58,6 @@ TEST_CASE("rope_append: q and k turn within the stated error and k and v land as
 
 TEST_CASE("rope_append: a row without a page or a token or a request appends nothing and its q turns all the same") {
   rope_append_bad_rows([](const RopeAppendArgs& args, Memory& memory) { run_checked(rope_append, args, memory); });
-}
-
-TEST_CASE("rope_append: q and the pool are the bits that rope and then kv_append leave") {
-  const auto run = [](const RopeAppendArgs& args, Memory& memory) {
-    const Memory::Photo given = memory.photo();
-    run_both(args);
-    // rope leaves pad rows alone.
-    const std::size_t row =
-        static_cast<std::size_t>(args.heads) * static_cast<std::size_t>(args.pool.dim) * dtype_bytes(args.dtype);
-    const auto real = static_cast<std::size_t>(std::clamp(*args.batch.rows, 0, args.batch.bucket));
-    std::memset(static_cast<std::byte*>(args.q) + real * row, 0,
-                (static_cast<std::size_t>(args.batch.bucket) - real) * row);
-    const Memory::Photo want = memory.photo();
-    memory.restore(given);
-    rope_append.host(args);
-    REQUIRE((memory.photo() == want));
-  };
-  rope_append_cases(run);
-  rope_append_bad_rows(run);
 }
 
 TEST_CASE("rope_append: the cases see a K that is encoded before it is rounded", "[!shouldfail]") {

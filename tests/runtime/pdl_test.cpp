@@ -119,7 +119,7 @@ TEST_CASE("pdl: a model's decode reads its plan before it waits and that passes 
     return std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.op == op; });
   };
   const Node plan = *node_of("plan_xqa");
-  Node& ahead = *node_of("kv_append");
+  Node& ahead = *node_of("rope_append");
   ahead.accesses.insert(ahead.accesses.end(), plan.accesses.begin(), plan.accesses.end());
   const Report report = audit(Subject{{{"step", {graph}, {}, false}}});
   const auto early = std::find_if(report.findings().begin(), report.findings().end(),

@@ -99,6 +99,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("llama: a decode layer is nine nodes with four GEMMs and two kernels from the first to the second") {
+  const auto driver = make_test_driver();
+  if (!has_gemm(*driver)) return;
+  LlamaWorld world(*driver, small_llama(Dtype::fp16, 1), small_limits());
+  world.replay = true;
+  Random random(1);
+  ModelRequest request = world.request(9, random);
+  request.tokens.push_back(world.prefill({{&request, 9}}, 9, 1).next[0]);
+  (void)world.decode({&request}, 1);
+  REQUIRE(world.graphs.size() == 2);
+  std::vector<std::string> ops;
+  std::ptrdiff_t gemms = 0;
+  for (const Node& node : world.graphs.back().nodes)
+    if (node.scope == "llama/layer 1") node.op == "gemm" ? static_cast<void>(++gemms) : ops.push_back(node.op);
+  std::sort(ops.begin(), ops.end());
+  CHECK((ops == std::vector<std::string>{"rms_norm", "rms_norm", "rope_append", "silu_mul", "xqa_decode"}));
+  // cuBLASLt may take a second kernel for a GEMM.
+  if (driver->device().kind == "host") CHECK(gemms == 4);
+}
+
 TEST_CASE("llama: a capture whose entry nobody declared is not admitted") {
   const auto driver = make_test_driver();
   if (!has_gemm(*driver) || driver->device().kind == "cuda") return;  // there prepare() also plans the GEMMs

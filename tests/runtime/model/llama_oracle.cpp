@@ -19,9 +19,11 @@ LlamaOracle::LlamaOracle(Driver& driver, const LlamaModel& model) : shape_(model
   for (const LlamaLayer& layer : m.layers) {
     float scales[2];
     read_device(driver, std::as_writable_bytes(std::span(scales)), layer.scales.address());
-    layers_.push_back({read(layer.attention_norm, w), read(layer.ffn_norm, w), read(layer.q, q * w),
-                       read(layer.k, kv * w), read(layer.v, kv * w), read(layer.o, q * w),
-                       read(layer.gate_up, 2 * s.ffn * w), read(layer.down, s.ffn * w), scales[0], scales[1]});
+    const Row qkv = read(layer.qkv, (q + 2 * kv) * w);  // row by row: Wq's, then Wk's, then Wv's
+    const auto k_at = qkv.begin() + q * w, v_at = k_at + kv * w;
+    layers_.push_back({read(layer.attention_norm, w), read(layer.ffn_norm, w), Row(qkv.begin(), k_at), Row(k_at, v_at),
+                       Row(v_at, qkv.end()), read(layer.o, q * w), read(layer.gate_up, 2 * s.ffn * w),
+                       read(layer.down, s.ffn * w), scales[0], scales[1]});
   }
 }
 

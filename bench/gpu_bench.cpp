@@ -25,7 +25,7 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
-  void record(const Stream& stream) const { check(cudaEventRecord(event_, stream.get()), "cudaEventRecord"); }
+  void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   [[nodiscard]] double us_since(const Event& start) const {
     check(cudaEventSynchronize(event_), "cudaEventSynchronize");
     float ms = 0;
@@ -36,6 +36,14 @@ class Event {
  private:
   cudaEvent_t event_ = nullptr;
 };
+
+double replay_us(cudaStream_t stream, const std::function<void()>& replay) {
+  const Event start, stop;
+  start.record(stream);
+  replay();
+  stop.record(stream);
+  return stop.us_since(start);
+}
 
 /// "580.65.06" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build ...".
 std::string driver_version() {
@@ -140,22 +148,24 @@ CapturedGraph::~CapturedGraph() {
 }
 
 double replay_us(const Stream& stream, const CapturedGraph& graph, int parts) {
-  const Event start, stop;
-  start.record(stream);
-  graph.replay(stream);
-  stop.record(stream);
-  return stop.us_since(start) / parts;
+  return replay_us(stream.get(), [&] { graph.replay(stream); }) / parts;
 }
 
 Times time_replays(const Stream& stream, const CapturedGraph& graph, int parts, int replays) {
+  const Times times = time_replays(
+      stream.get(), [&] { graph.replay(stream); }, replays);
+  return {times.median_us / parts, times.min_us / parts, times.max_us / parts};
+}
+
+Times time_replays(cudaStream_t stream, const std::function<void()>& replay, int replays) {
   // An idle GPU lowers its clocks, and takes tens of milliseconds of work to raise them again.
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 2 || std::chrono::steady_clock::now() - begin < kWarmUp; ++i) {
-    graph.replay(stream);
-    stream.wait();
+    replay();
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
   std::vector<double> samples;
-  for (int i = 0; i < replays; ++i) samples.push_back(replay_us(stream, graph, parts));
+  for (int i = 0; i < replays; ++i) samples.push_back(replay_us(stream, replay));
   return times_of(std::move(samples));
 }
 

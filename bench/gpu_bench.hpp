@@ -84,6 +84,9 @@ class CapturedGraph {
 /// After replays that don't count, two and as many as it takes for the clocks to be up.
 [[nodiscard]] Times time_replays(const Stream& stream, const CapturedGraph& graph, int parts, int replays);
 
+/// Likewise of one replay of whatever `replay` enqueues on the stream.
+[[nodiscard]] Times time_replays(cudaStream_t stream, const std::function<void()>& replay, int replays);
+
 /// From the device; `count` elements.
 template <class T>
 [[nodiscard]] std::vector<T> read(const void* from, std::int64_t count) {

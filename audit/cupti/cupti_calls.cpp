@@ -16,16 +16,20 @@ bool take(void* library, const char* name, Function& out) {
 
 }  // namespace
 
-std::optional<CuptiCalls> CuptiCalls::load(std::string& reason) {
+void* open_cupti(std::string& reason) {
   void* library = ::dlopen(kPlaces[0], RTLD_NOW | RTLD_NOLOAD);
   for (const char* place : kPlaces)
     if (library == nullptr) library = ::dlopen(place, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+  if (library == nullptr)
     reason =
         "libcupti.so.13 was not found; install the CUDA 13 package cuda-cupti, or put its folder into "
         "LD_LIBRARY_PATH";
-    return std::nullopt;
-  }
+  return library;
+}
+
+std::optional<CuptiCalls> CuptiCalls::load(std::string& reason) {
+  void* library = open_cupti(reason);
+  if (library == nullptr) return std::nullopt;
   CuptiCalls calls;
   const bool whole =
       take(library, "cuptiSubscribe_v2", calls.subscribe) && take(library, "cuptiUnsubscribe", calls.unsubscribe) &&

@@ -10,6 +10,9 @@
 
 namespace refrain {
 
+/// The process's libcupti of CUDA 13, by dlopen; null, with the reason, where there is none.
+[[nodiscard]] void* open_cupti(std::string& reason);
+
 struct CuptiCalls {
   decltype(&cuptiSubscribe_v2) subscribe = nullptr;
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;

@@ -84,9 +84,9 @@ memcheck  test_gpu_steps  mtp: E4M3*,step ring: results*,mla run: a row without*
 racecheck test_gpu_steps  mla run: a row without*,step ring: results*
 racecheck test_gpu        sparse_mla on the GPU: a sentinel*,sparse_mla on the GPU: the reported*,sparse_mla on the GPU: a head*,sparse_mla on the GPU: a NaN*,merge_mla*
 memcheck  test_gpu_steps  pdl: kernels*,llama: a pad row*,attention_only: a pad row*,arena overlays: two*
-memcheck  test_gpu        mla_append*,select_*,rope_append*
+memcheck  test_gpu        mla_append*,select_*,rope_append*,gemm*
 racecheck test_gpu_steps  pdl: kernels*,llama: a pad row*
-racecheck test_gpu        mla_append*,select_*,rope_append*
+racecheck test_gpu        mla_append*,select_*,rope_append*,gemm*
 initcheck test_gpu_steps  pdl: kernels*
 synccheck test_gpu_steps  pdl: kernels*,llama: a pad row*,attention_only: a pad row*
 initcheck test_gpu_steps  run: the report*,run: pad rows*,mla run: a row without*

@@ -71,8 +71,8 @@ struct GemmPlan {
   std::int32_t bucket, n, k;
   Dtype dtype, out_dtype;
   bool with_bias;
-  cublasLtMatmulAlgo_t algo;
-  std::size_t workspace_bytes;
+  cublasLtMatmulAlgo_t algo = {};
+  std::size_t workspace_bytes = 0;
 
   [[nodiscard]] bool fits(const GemmArgs& args) const {
     return bucket == args.bucket && n == args.n && k == args.k && dtype == args.dtype && out_dtype == args.out_dtype &&

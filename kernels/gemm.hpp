@@ -1,6 +1,7 @@
 // gemm: out = a * w^T (+ bias), the linear layer: fp16 or bf16 in, fp32 sums, one
-// rounding at the end. On the device it is cuBLASLt with an algorithm that was
-// chosen before any capture (kernels/gemm_plans.hpp) and a workspace that the caller
+// rounding at the end. On the device few rows have a kernel of ours, which reads the
+// weights once (kernels/thin_gemm.hpp); for more it is cuBLASLt with an algorithm that
+// was chosen before any capture (kernels/gemm_plans.hpp) and a workspace that the caller
 // gives. It takes no count of rows: no output row depends on another row of a, so
 // what pad rows hold goes into pad rows alone.
 #pragma once

@@ -9,6 +9,7 @@
 
 #include "graphs/error.hpp"
 #include "kernels/cublas_lt.cuh"
+#include "kernels/thin_gemm.hpp"
 #include "kernels/touch_activations.hpp"
 
 namespace refrain {
@@ -93,6 +94,25 @@ GemmPlans::GemmPlans(std::int64_t workspace_bytes, const char* library) {
 
 GemmPlans::~GemmPlans() = default;
 
+namespace {
+
+void choose_algorithm(const GemmArgs& args, std::uint64_t workspace_bytes, GemmPlan& plan) {
+  const CublasLt& lt = *plan.lt;
+  LtStatus status;
+  LtProblem problem(lt, args, status);
+  auto preference = preference_of(lt, workspace_bytes, status);
+  cublasLtMatmulHeuristicResult_t best{};
+  int found = 0;
+  status(lt.heuristic, plan.handle, &problem.desc, &problem.w, &problem.a, &problem.out, &problem.out, &preference, 1,
+         &best, &found);
+  require(lt, status, describe(args));
+  if (found == 0) throw Error(ErrorKind::driver, describe(args), "cuBLASLt has no algorithm for it", "gemm");
+  plan.algo = best.algo;
+  plan.workspace_bytes = best.workspaceSize;
+}
+
+}  // namespace
+
 const GemmPlan* GemmPlans::plan(const GemmArgs& args) {
   assert_half(args.dtype);
   assert(args.out_dtype == args.dtype || args.out_dtype == Dtype::fp32);
@@ -100,26 +120,16 @@ const GemmPlan* GemmPlans::plan(const GemmArgs& args) {
   for (const auto& plan : state_->plans)
     if (plan->fits(args)) return plan.get();
   const CublasLt& lt = state_->lt;
-  LtStatus status;
-  LtProblem problem(lt, args, status);
-  auto preference = preference_of(lt, state_->workspace_bytes, status);
-  cublasLtMatmulHeuristicResult_t best{};
-  int found = 0;
-  status(lt.heuristic, state_->handle, &problem.desc, &problem.w, &problem.a, &problem.out, &problem.out, &preference,
-         1, &best, &found);
-  require(lt, status, describe(args));
-  if (found == 0) throw Error(ErrorKind::driver, describe(args), "cuBLASLt has no algorithm for it", "gemm");
-  state_->plans.push_back(std::make_unique<GemmPlan>(GemmPlan{.lt = &lt,
-                                                              .handle = state_->handle,
-                                                              .bucket = args.bucket,
-                                                              .n = args.n,
-                                                              .k = args.k,
-                                                              .dtype = args.dtype,
-                                                              .out_dtype = args.out_dtype,
-                                                              .with_bias = args.bias != nullptr,
-                                                              .algo = best.algo,
-                                                              .workspace_bytes = best.workspaceSize}));
-  return state_->plans.back().get();
+  GemmPlan plan{.lt = &lt,
+                .handle = state_->handle,
+                .bucket = args.bucket,
+                .n = args.n,
+                .k = args.k,
+                .dtype = args.dtype,
+                .out_dtype = args.out_dtype,
+                .with_bias = args.bias != nullptr};
+  if (!is_thin(args)) choose_algorithm(args, state_->workspace_bytes, plan);
+  return state_->plans.emplace_back(std::make_unique<GemmPlan>(plan)).get();
 }
 
 std::int64_t gemm_workspace_bytes(const GemmPlan& plan) noexcept {

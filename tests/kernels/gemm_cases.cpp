@@ -71,8 +71,16 @@ struct GemmScene {
 
 void gemm_cases(const RunOp<GemmArgs>& run) {
   Rng rng(fresh_seed());
-  const GemmShape shapes[] = {{5, 3, 7, 9},       {1, 1, 64, 64}, {16, 13, 136, 1000},
-                              {33, 32, 96, 4096}, {3, 2, 1, 1},   {130, 129, 264, 520}};
+  const GemmShape shapes[] = {{5, 3, 7, 9},
+                              {1, 1, 64, 64},
+                              {16, 13, 136, 1000},
+                              {33, 32, 96, 4096},
+                              {3, 2, 1, 1},
+                              {130, 129, 264, 520},
+                              // Thin on a GPU: more warps than steps of k, many turns, rows of w that are nobody's.
+                              {8, 7, 100, 128},
+                              {1, 1, 31, 1152},
+                              {5, 5, 64, 4096}};
   for (const GemmShape& shape : shapes)
     for (const Dtype dtype : kHalves)
       for (const bool wide : {false, true})

@@ -87,7 +87,11 @@ TEST_CASE(
   const auto nodes = [](std::initializer_list<Fault> faults) {
     Names names;
     const RunResult result = run_with(StepKind::grouped, faults);
-    for (const Node& node : result.graph->nodes) names.push_back(words_of(node));
+    for (const Node& node : result.graph->nodes) {
+      // On a GPU the planner of slots is two kernels, and the last one gives what it gives.
+      if (!names.empty() && names.back() == node.op) names.pop_back();
+      names.push_back(words_of(node));
+    }
     return names;
   };
   const std::string attends = "grouped_attention", rest = "plan_xqa gives zeroed";

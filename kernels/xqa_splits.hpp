@@ -35,24 +35,26 @@ struct SplitRule {
   }
 };
 
-/// The most splits of a row where its bits must be its request's: not the device decides, nor batch or context limit,
-/// but the model's KV heads. One row's blocks then fill 132 multiprocessors once, two blocks on each, or nearly: at
-/// most 128, for one block merges them all, and at least 8, lest a row far longer than its neighbours end long behind
-/// them.
-[[nodiscard]] constexpr std::int32_t most_splits_of_row(std::int32_t kv_heads) noexcept {
-  constexpr std::int32_t kBlocks = 264, kFewest = 8, kMost = 128;
-  return std::clamp(kBlocks / kv_heads, kFewest, kMost);
-}
+// Where a row's bits must be its request's, neither the device decides, nor batch or context limit, but the model. The
+// numbers are an H200's (bench decode, `model_layer_us`).
 
-/// The fewest tokens of a split, likewise. What begins and ends a block costs as much as some hundred tokens; so few
-/// splits cost a short row alone on the device more than they save (an H200).
-inline constexpr std::int32_t kModelSplitTokens = 1024;
-
-/// Whether a model's blocks are wide: over 16 bits that costs a full device 1 to 3 % and gives one row alone 18 % (an
-/// H200); over E4M3 a full device would lose a third.
+/// Whether a model's blocks are wide: over 16 bits that costs a full device 1 to 3 % and gives one row alone up to 18
+/// %; over E4M3 a full device would lose a third.
 [[nodiscard]] constexpr bool has_wide_splits(Dtype kv) noexcept {
   return kv != Dtype::e4m3;
 }
+
+/// The most splits of a model's row. One row's blocks then fill 132 multiprocessors about once, with one wide block on
+/// each or two narrow ones: at most 128, for one block merges them all, and at least 8, lest a row far longer than its
+/// neighbours end long behind them.
+[[nodiscard]] constexpr std::int32_t most_splits_of_row(std::int32_t kv_heads, Dtype kv) noexcept {
+  constexpr std::int32_t kMultiprocessors = 132, kFewest = 8, kMost = 128;
+  return std::clamp(kMultiprocessors * (has_wide_splits(kv) ? 1 : 2) / kv_heads, kFewest, kMost);
+}
+
+/// The fewest tokens of a split. What begins and ends a block costs as much as some hundred tokens; so few splits cost
+/// a short row alone on the device more than they save.
+inline constexpr std::int32_t kModelSplitTokens = 1024;
 
 /// Splits to make room for, when no row is longer than `context` (at least 1).
 [[nodiscard]] constexpr std::int32_t splits_within(const SplitRule& rule, std::int32_t context) noexcept {

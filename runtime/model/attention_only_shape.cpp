@@ -84,7 +84,7 @@ LayerGeometry AttentionOnlyShape::geometry(LayerKind kind) const noexcept {
 std::int32_t AttentionOnlyShape::partitions(LayerKind kind, std::int32_t context) const noexcept {
   const std::int32_t selected = kMicroblockTokens * (blocks + 1) - 1;  // the tail with them
   const std::int32_t attended = kind == LayerKind::sparse ? std::min(context, selected) : context;
-  return splits_within({most_splits_of_row(geometry(kind).kv_heads), partition_tokens}, attended);
+  return splits_within({most_splits_of_row(geometry(kind).kv_heads, kv), partition_tokens}, attended);
 }
 
 MlaSplitting AttentionOnlyShape::mla_splitting() const noexcept {

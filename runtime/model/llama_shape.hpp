@@ -26,7 +26,7 @@ struct LlamaShape {
   [[nodiscard]] std::int32_t qkv_heads() const noexcept { return heads + 2 * kv_heads; }
   /// The most splits of a row of a context of so many tokens. Rows are cut alike whatever the context limit.
   [[nodiscard]] std::int32_t partitions(std::int32_t context) const noexcept {
-    return splits_within({most_splits_of_row(kv_heads), partition_tokens}, context);
+    return splits_within({most_splits_of_row(kv_heads, kv), partition_tokens}, context);
   }
   /// One layer's pool; `data` is null.
   [[nodiscard]] KvPoolView pool(std::int32_t pages) const noexcept {

@@ -92,12 +92,25 @@ TEST_CASE("xqa splits: whatever the rule its splits cover the row and are no mor
 }
 
 TEST_CASE("xqa splits: a model has so many that one row fills 132 multiprocessors about once") {
-  const std::pair<std::int32_t, std::int32_t> cases[] = {{1, 128}, {2, 128}, {3, 88}, {4, 66}, {5, 52},
-                                                         {8, 33},  {16, 16}, {33, 8}, {40, 8}, {1000, 8}};
-  for (const auto& [kv_heads, splits] : cases) {
+  struct Splits {
+    std::int32_t kv_heads, wide, narrow;
+  };
+  for (const auto& [kv_heads, wide, narrow] : {Splits{1, 128, 128},
+                                               {2, 66, 128},
+                                               {3, 44, 88},
+                                               {4, 33, 66},
+                                               {5, 26, 52},
+                                               {8, 16, 33},
+                                               {16, 8, 16},
+                                               {33, 8, 8},
+                                               {40, 8, 8},
+                                               {1000, 8, 8}}) {
     CAPTURE(kv_heads);
-    CHECK(most_splits_of_row(kv_heads) == splits);
-    if (kv_heads <= 33) CHECK(kv_heads * splits <= 2 * 132);
+    CHECK(most_splits_of_row(kv_heads, Dtype::bf16) == wide);
+    CHECK(most_splits_of_row(kv_heads, Dtype::fp16) == wide);
+    CHECK(most_splits_of_row(kv_heads, Dtype::e4m3) == narrow);
+    if (kv_heads <= 16) CHECK(kv_heads * wide <= 132);
+    if (kv_heads <= 33) CHECK(kv_heads * narrow <= 2 * 132);
   }
 }
 

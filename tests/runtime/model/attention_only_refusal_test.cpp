@@ -38,8 +38,8 @@ const std::vector<Unfit> kUnfit = {
      "8388608 KV pages of 256 tokens: every slot of an MLA layer has a number below 2^31, so at most 8388607"},
     {[](Shape&, Limits& l) { l.context = 0; }, "a context of 0 tokens"},
     {[](Shape&, Limits& l) { l.drafts = -1; }, "serving limits below 0"},
-    {[](Shape& s, Limits& l) { s.partition_tokens = 1, l.context = 1 << 28, l.prefill_tokens = 1 << 23; },
-     "8388608 prefill rows x 128 splits x 2 KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or "
+    {[](Shape& s, Limits& l) { s.partition_tokens = 1, l.context = 1 << 28, l.prefill_tokens = 1 << 24; },
+     "16777216 prefill rows x 66 splits x 2 KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or "
      "partitions of more than 1 tokens"},
 };
 
@@ -121,7 +121,7 @@ TEST_CASE("attention_only: a layer's row has splits by its kind and by the layer
   AttentionOnlyShape shape;
   shape.heads = shape.kv_heads = 8;
   CHECK(shape.partitions(LayerKind::dense, 4096) == 4);
-  CHECK(shape.partitions(LayerKind::dense, 131'072) == 33);  // the most of 8 KV heads
+  CHECK(shape.partitions(LayerKind::dense, 131'072) == 16);  // the most of 8 KV heads
   CHECK(shape.partitions(LayerKind::sparse, 131'072) == 3);  // 2,051 selected tokens in splits of 1,024
   shape.partition_tokens = 4;
   CHECK(shape.partitions(LayerKind::sparse, 131'072) == 128);  // the most of one KV head; 2,051 would take 513

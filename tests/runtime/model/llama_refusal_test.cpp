@@ -29,8 +29,8 @@ const std::vector<Unfit> kUnfit = {
     {[](LlamaShape&, ServingLimits& l) { l.pages = 1; }, "2 pages, the null block being one"},
     {[](LlamaShape&, ServingLimits& l) { l.context = 0; }, "a context of 0 tokens"},
     {[](LlamaShape&, ServingLimits& l) { l.drafts = -1; }, "serving limits below 0"},
-    {[](LlamaShape& s, ServingLimits& l) { s.partition_tokens = 1, l.context = 1 << 28, l.prefill_tokens = 1 << 23; },
-     "8388608 prefill rows x 128 splits x 2 KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or "
+    {[](LlamaShape& s, ServingLimits& l) { s.partition_tokens = 1, l.context = 1 << 28, l.prefill_tokens = 1 << 24; },
+     "16777216 prefill rows x 66 splits x 2 KV heads are over 2^31 - 1 blocks of one launch; take fewer rows or "
      "partitions of more than 1 tokens"},
 };
 
@@ -125,17 +125,17 @@ TEST_CASE("llama: scratch stops growing with the context where a row has its mos
   shape.heads = 16;
   shape.kv_heads = 8;
   shape.partition_tokens = 256;
+  CHECK(shape.partitions(2048) == 8);
   CHECK(shape.partitions(4096) == 16);
-  CHECK(shape.partitions(8192) == 32);
-  CHECK(shape.partitions(131'072) == 33);  // 8 KV heads x 33 are two blocks for each of 132 multiprocessors
+  CHECK(shape.partitions(131'072) == 16);  // 8 KV heads x 16 wide blocks are a block for each of 132 multiprocessors
   const auto scratch = [&](std::int32_t context) {
     ServingLimits limits = small_limits();
     limits.context = context;
     return LlamaModel::arena_size(shape, limits).overlays.bytes;
   };
-  // Of 40 prefill rows, 16 heads and 16 splits more: a partial of 64 floats and its LSE, and 256 bytes are a unit.
-  CHECK(scratch(8192) - scratch(4096) == 40 * 16 * 16 * (64 + 1) * 4);
-  CHECK(scratch(131'072) == scratch(33 * 256));
+  // Of 40 prefill rows, 16 heads and 8 splits more: a partial of 64 floats and its LSE, and 256 bytes are a unit.
+  CHECK(scratch(4096) - scratch(2048) == 40 * 16 * 8 * (64 + 1) * 4);
+  CHECK(scratch(131'072) == scratch(4096));
 }
 
 TEST_CASE("llama: a key names the phase and its own scratch and differs between buckets and phases") {

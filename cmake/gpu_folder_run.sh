@@ -86,7 +86,7 @@ racecheck test_gpu        sparse_mla on the GPU: a sentinel*,sparse_mla on the G
 memcheck  test_gpu_steps  pdl: kernels*,llama: a pad row*,attention_only: a pad row*,arena overlays: two*
 memcheck  test_gpu        mla_append*,select_*,rope_append*,gemm*
 racecheck test_gpu_steps  pdl: kernels*,llama: a pad row*
-racecheck test_gpu        mla_append*,select_*,rope_append*,gemm*
+racecheck test_gpu        mla_append*,select_*,rope_append*,gemm on the device: few*
 initcheck test_gpu_steps  pdl: kernels*
 synccheck test_gpu_steps  pdl: kernels*,llama: a pad row*,attention_only: a pad row*
 initcheck test_gpu_steps  run: the report*,run: pad rows*,mla run: a row without*

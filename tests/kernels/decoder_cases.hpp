@@ -42,7 +42,9 @@ void sample_cases(const RunOp<SampleArgs>& run);
 /// Many draws of one row under fixed seeds, against the distribution by chi-square.
 void sample_draws(const RunOp<SampleArgs>& run);
 
+enum class GemmRows { any, few };  ///< few: shapes that have a kernel of their own on a GPU
+
 /// Shapes with and without a bias, fp32 and sixteen-bit outputs, NaN in pad rows.
-void gemm_cases(const RunOp<GemmArgs>& run);
+void gemm_cases(const RunOp<GemmArgs>& run, GemmRows rows);
 
 }  // namespace refrain::test

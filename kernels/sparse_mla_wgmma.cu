@@ -1,6 +1,11 @@
 // Sparse MLA on the matrix instructions of warpgroups (sm_90a), for multiples of 64
 // heads: prefill and split decode differ in what they do with finished heads alone.
-// A block a multiprocessor takes shares, (row, split, 64 heads), a grid apart.
+// A block a multiprocessor takes shares, (row, split, 64 heads), a grid apart. Floor: the
+// larger of the operations over the tensor cores' rate and the records over the memory's
+// bandwidth, or the L2's where it holds them. An H200 reaches 0.6 of it in prefill of 64
+// heads over bf16, 0.5 over E4M3, and 0.35 to 0.55 in decode, where start and end of one
+// share a block count. What limits is a tile's chain in the two warpgroups that attend,
+// 2.1 to 2.5 us, in half of which the tensor cores rest.
 #include <algorithm>
 #include <cassert>
 #include <cstdint>

@@ -20,9 +20,13 @@ def microseconds(value):
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def line(row):
-    peers = {MLA.get(peer["peer"], peer["peer"]): peer for peer in row["peers"]}
-    times = [microseconds(peers[key]["time_us"]) if "time_us" in peers.get(key, {}) else "-" for key, _ in PEERS]
+def times_of(row):
+    return {MLA.get(peer["peer"], peer["peer"]): peer["time_us"] for peer in row["peers"] if "time_us" in peer}
+
+
+def line(row, shown):
+    peers = times_of(row)
+    times = [microseconds(peers[key]) if key in peers else "-" for key, _ in shown]
     read = row.get("layer_fraction_of_read_bandwidth_ratio")
     best = row.get("over_best_peer_ratio")
     own = [microseconds(row.get("layer_us", row["time_us"])), microseconds(row["time_us"]) if "layer_us" in row else "-"]
@@ -31,8 +35,9 @@ def line(row):
 
 
 def table(result):
-    head = ["case", "Refrain, us", "with a plan, us", "of the read bandwidth", *(f"{name}, us" for _, name in PEERS), "best peer / ours"]
-    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))] + [line(row) for row in result["rows"]]
+    shown = [peer for peer in PEERS if any(peer[0] in times_of(row) for row in result["rows"])]
+    head = ["case", "Refrain, us", "with a plan, us", "of the read bandwidth", *(f"{name}, us" for _, name in shown), "best peer / ours"]
+    lines = [" | ".join(head), " | ".join(["---"] + ["---:"] * (len(head) - 1))] + [line(row, shown) for row in result["rows"]]
     versions = result["versions"]
     gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]
     commits = ", ".join(dict.fromkeys(row.get("commit", result["commit"])[:12] for row in result["rows"]))

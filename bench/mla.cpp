@@ -59,7 +59,8 @@ struct Case {
   }
   [[nodiscard]] std::int32_t pools() const {
     if (prefill()) return 1;
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(kRotated / gathered_bytes() + 1, 4, kMostPools));
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(kRotated / std::max<std::int64_t>(gathered_bytes(), 1) + 1, 4, kMostPools));
   }
   /// Blocks of the prefill over the multiprocessors.
   [[nodiscard]] double rounds() const { return static_cast<double>(rows) * groups() / kMultiprocessors; }

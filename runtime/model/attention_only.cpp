@@ -11,7 +11,7 @@
 namespace refrain {
 namespace {
 
-const AttentionOnlyShape& require_fit(const AttentionOnlyShape& shape, const ServingLimits& limits) {
+AttentionOnlyShape require_fit(const AttentionOnlyShape& shape, const ServingLimits& limits) {
   if (auto why = unfit(shape, limits); !why.empty())
     throw Error(ErrorKind::usage, "making the model", std::move(why), "attention_only");
   return shape;

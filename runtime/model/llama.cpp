@@ -11,7 +11,7 @@
 namespace refrain {
 namespace {
 
-const LlamaShape& require_fit(const LlamaShape& shape, const ServingLimits& limits) {
+LlamaShape require_fit(const LlamaShape& shape, const ServingLimits& limits) {
   if (auto why = unfit(shape, limits); !why.empty())
     throw Error(ErrorKind::usage, "making the model", std::move(why), "llama");
   return shape;

@@ -55,6 +55,24 @@ __device__ inline void read_bounds(const SparseMlaArgs& args, MlaWork& work) {
   work.end = min(work.listed, bound);
 }
 
+/// Where a slot lies in the pool, found by one division of 32 bits; kRecordBytes are the format's.
+template <int kRecordBytes>
+struct MlaSlot {
+  std::int64_t page_at;
+  std::uint32_t page_size, token;
+
+  __device__ MlaSlot(const MlaPoolView& pool, std::uint32_t slot)
+      : page_size(static_cast<std::uint32_t>(pool.page_size)) {
+    const std::uint32_t page = slot / page_size;
+    token = slot - page * page_size;
+    page_at = page * pool.page_bytes();
+  }
+  [[nodiscard]] __device__ std::int64_t record() const { return page_at + token * std::int64_t{kRecordBytes}; }
+  [[nodiscard]] __device__ std::int64_t footer() const {
+    return page_at + std::int64_t{page_size} * kRecordBytes + token * kMlaFooterBytes;
+  }
+};
+
 /// cp.async of 16 bytes, or zeros: what is read is what is asked for, for a record's neighbours are not wanted.
 __device__ inline void gather16(std::uint32_t to, const std::byte* from, bool wanted) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(wanted ? 16 : 0) : "memory");
@@ -99,14 +117,10 @@ class MlaGather {
     const std::int32_t at = work_.begin + tile * Shape::kEntries + entry;
     const bool attended = at < work_.end && at < work_.length && index >= 0 && index < pool.slots();
     const bool read = attended || args_.faults.clamp_to_slot0;
-    const auto slot = static_cast<std::uint32_t>(attended ? index : 0);
-    const auto page_size = static_cast<std::uint32_t>(pool.page_size);
-    const std::uint32_t page = slot / page_size, token = slot - page * page_size;
-    const std::int64_t page_at = page * pool.page_bytes();
+    const MlaSlot<Shape::kRingRowBytes> slot(pool, static_cast<std::uint32_t>(attended ? index : 0));
     const std::int32_t place = tile % Shape::kTableTiles;
-    tables_.record[place][entry] = read ? page_at + token * std::int64_t{Shape::kRingRowBytes} : -1;
-    if constexpr (Shape::kFooter)
-      tables_.footer[place][entry] = page_at + std::int64_t{page_size} * Shape::kRingRowBytes + token * kMlaFooterBytes;
+    tables_.record[place][entry] = read ? slot.record() : -1;
+    if constexpr (Shape::kFooter) tables_.footer[place][entry] = slot.footer();
     const std::uint32_t bits = __ballot_sync(~0u, attended);
     if (entry % 32 == 0) tables_.attended[place][entry / 32] = bits;
   }

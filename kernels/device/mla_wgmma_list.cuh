@@ -92,13 +92,9 @@ class MlaList {
   __device__ void resolve() {
     const MlaPoolView& pool = args_.pool;
     const bool attended = place_of(tile_) < end_ && index_ >= 0 && index_ < pool.slots();
-    const auto slot = static_cast<std::uint32_t>(attended ? index_ : 0);
-    const auto page_size = static_cast<std::uint32_t>(pool.page_size);
-    const std::uint32_t page = slot / page_size, token = slot - page * page_size;
-    const std::int64_t page_at = page * pool.page_bytes();
-    record_ = attended || args_.faults.clamp_to_slot0 ? page_at + token * std::int64_t{Shape::kRecordBytes} : -1;
-    if constexpr (Shape::kFooter)
-      footer_ = page_at + std::int64_t{page_size} * Shape::kRecordBytes + token * kMlaFooterBytes;
+    const MlaSlot<Shape::kRecordBytes> slot(pool, static_cast<std::uint32_t>(attended ? index_ : 0));
+    record_ = attended || args_.faults.clamp_to_slot0 ? slot.record() : -1;
+    if constexpr (Shape::kFooter) footer_ = slot.footer();
     attended_ = __ballot_sync(~0u, attended);
     index_ = index_of(tile_ + kHeld);
   }

@@ -53,17 +53,6 @@ void damage(Scene& scene, Rng& rng) {
   for (const std::int64_t position : bad_positions) scene.query_pos[rng() % rows] = position;
 }
 
-/// Every entry of a row is a token of its own choice: up to 2,048 microblocks a row.
-void scatter(Scene& scene, Rng& rng) {
-  for (std::int32_t row = 0; row < *scene.rows; ++row) {
-    std::vector<std::int32_t> tokens(static_cast<std::size_t>(scene.seq_len[scene.token_to_req[row]]));
-    std::iota(tokens.begin(), tokens.end(), 0);
-    std::shuffle(tokens.begin(), tokens.end(), rng);
-    const std::size_t count = std::min<std::size_t>(tokens.size(), 4 * kSelectedBlocks);
-    std::copy_n(tokens.begin(), count, scene.selected + std::int64_t{row} * kSelectedWidth);
-  }
-}
-
 /// Also that the kernel's plan with fix_padding is what pad_fix makes of the one without, both on the device.
 void require_grouped_plan(Scene& scene) {
   GroupedRun run(scene);

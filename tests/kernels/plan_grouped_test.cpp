@@ -98,17 +98,6 @@ void damage(Scene& scene, Rng& rng) {
   scene.query_pos[6] = INT64_MIN;
 }
 
-/// Every entry of a row is a token of its own choice: no block is whole, but by chance.
-void scatter(Scene& scene, Rng& rng) {
-  for (std::int32_t row = 0; row < *scene.rows; ++row) {
-    std::vector<std::int32_t> tokens(static_cast<std::size_t>(scene.seq_len[scene.token_to_req[row]]));
-    std::iota(tokens.begin(), tokens.end(), 0);
-    std::shuffle(tokens.begin(), tokens.end(), rng);
-    const std::size_t count = std::min<std::size_t>(tokens.size(), 4 * kSelectedBlocks);
-    std::copy_n(tokens.begin(), count, scene.selected + std::int64_t{row} * kSelectedWidth);
-  }
-}
-
 SceneShape small(std::vector<std::int32_t> lengths, std::vector<std::int32_t> rows, std::int32_t pad_rows = 0) {
   return {.lengths = std::move(lengths), .rows = std::move(rows), .pad_rows = pad_rows, .dim = 8};
 }

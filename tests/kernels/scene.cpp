@@ -276,4 +276,14 @@ bool is_nan(const void* data, Dtype dtype, std::int64_t index) {
   return std::isnan(load_as_float(data, dtype, index));
 }
 
+void scatter(Scene& scene, Rng& rng) {
+  for (std::int32_t row = 0; row < *scene.rows; ++row) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(scene.seq_len[scene.token_to_req[row]]));
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::shuffle(tokens.begin(), tokens.end(), rng);
+    const std::size_t count = std::min<std::size_t>(tokens.size(), 4 * kSelectedBlocks);
+    std::copy_n(tokens.begin(), count, scene.selected + std::int64_t{row} * kSelectedWidth);
+  }
+}
+
 }  // namespace refrain::test

@@ -109,4 +109,8 @@ struct Compared {
 
 [[nodiscard]] bool is_nan(const void* data, Dtype dtype, std::int64_t index);
 
+/// Lets every entry of a row be a token of its own choice: no block is whole, but by chance, and a row has up to 2,048
+/// microblocks.
+void scatter(Scene& scene, Rng& rng);
+
 }  // namespace refrain::test

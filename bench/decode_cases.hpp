@@ -36,7 +36,7 @@ struct DecodeCase {
 /// On the 132 multiprocessors of an H200.
 [[nodiscard]] XqaSplitting splitting_of(const DecodeCase& c);
 
-/// What LlamaModel has for rows of the case: at least 256 tokens a split and the most splits by KV heads.
+/// What LlamaModel has for rows of the case (kernels/xqa_splits.hpp): from the row's length and the model alone.
 [[nodiscard]] XqaSplitting model_splitting_of(const DecodeCase& c);
 
 }  // namespace refrain::bench

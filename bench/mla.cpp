@@ -189,7 +189,7 @@ std::string limited_by(const Case& c, double floor_us, double attend_us, double 
   const std::string pace = fmt::format(
       "the blocks' own pace, one a multiprocessor: {}two products and a softmax a tile, one after the other, {}",
       c.record == MlaRecord::bf16 ? "" : "decoding, ",
-      c.heads % 64 == 0 ? "by two warpgroups in step, so that the tensor cores rest half the time"
+      c.heads % 64 == 0 ? "by two warpgroups in step, so that nothing fills the tensor cores during a softmax"
                         : "each held by reads of shared memory");
   if (c.prefill() && gather_tbps >= kL2Bound)
     return fmt::format("gathers from the L2: {:.2f} GB at {:.2f} TB/s; and {:.2f} rounds of blocks take {:.0f}",

@@ -1,7 +1,8 @@
 // The algorithms that cuBLASLt's heuristics choose, one a shape, asked once and
-// kept; none and no workspace for few rows, which have a kernel of ours. The caller owns the object, and with it
-// cuBLASLt's handle; the library is half a gigabyte, so it is loaded when the object is made and never linked. Nothing
-// here may be called during a capture: making a handle allocates.
+// kept; none and no workspace for few rows, which have a kernel of ours. The caller
+// owns the object, and with it cuBLASLt's handle; the library is half a gigabyte, so it
+// is loaded when the object is made and never linked. Nothing here may be called during
+// a capture: making a handle allocates.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,10 @@
 // its row of w alone. Weights go straight from memory to the A fragments of m16n8k16: the
 // sum over k takes its terms in any order, so a lane's 16 bytes are the terms of two
 // products. An early launch asks for its first weights before it waits. Floor: the
-// weights' bytes over the memory's bandwidth; on an H200 0.93 of it over 4,008 blocks,
-// 0.86 over 896, and 0.6 to 0.8 where start and end of one wave of blocks count. Sixteen
-// warps for those gave nothing.
+// weights' bytes over the memory's bandwidth. What limits on an H200, as ncu showed once:
+// 0.93 of it over 4,008 blocks, 0.86 over 896, and 0.6 to 0.8 where start and end of one
+// wave of blocks count. What a layer makes of it is bench step's to say. Sixteen warps for
+// one wave gave nothing.
 #include <cassert>
 #include <cstdint>
 

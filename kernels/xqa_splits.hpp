@@ -36,7 +36,8 @@ struct SplitRule {
 };
 
 // Where a row's bits must be its request's, neither the device decides, nor batch or context limit, but the model. The
-// numbers are an H200's (bench decode, `model_layer_us`).
+// shares below are of a grid over splits and blocks on an H200 that no bench repeats; `model_layer_us` of bench decode
+// shows what came of it.
 
 /// Whether a model's blocks are wide: over 16 bits that costs a full device 1 to 3 % and gives one row alone up to 18
 /// %; over E4M3 a full device would lose a third.

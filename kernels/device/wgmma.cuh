@@ -96,7 +96,7 @@ __device__ void product_64x32(float (&c)[4][4], const std::uint32_t (&a)[4], std
 }
 
 /// 16 column tiles of c from kFirst on += a @ b: 64 x 128, a in registers, b with the 128 columns close together: it is
-/// read transposed.
+/// read transposed. `add` false drops c.
 template <bool kBf16, int kFirst, int kTiles>
 __device__ void product_64x128(float (&c)[kTiles][4], const std::uint32_t (&a)[4], std::uint64_t b, bool add = true) {
   static_assert(kFirst + 16 <= kTiles);
@@ -115,7 +115,7 @@ __device__ void product_64x128(float (&c)[kTiles][4], const std::uint32_t (&a)[4
 #undef REFRAIN_WGMMA_64X128
 }
 
-/// The same with a from shared memory, row by row, and bf16 alone. `add` false drops c.
+/// The same with a from shared memory, row by row, and bf16 alone.
 template <int kFirst, int kTiles>
 __device__ void product_64x128(float (&c)[kTiles][4], std::uint64_t a, std::uint64_t b, bool add) {
   static_assert(kFirst + 16 <= kTiles);

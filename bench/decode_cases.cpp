@@ -31,7 +31,7 @@ XqaSplitting model_splitting_of(const DecodeCase& c) {
   const SplitRule rule{most_splits_of_row(c.kv_heads, c.dtype), kModelSplitTokens};
   return {.partition_tokens = rule.fewest_tokens,
           .partitions = splits_within(rule, static_cast<std::int32_t>(c.tokens())),
-          .wide = has_wide_splits(c.dtype)};
+          .wide = has_wide_splits(c.kv_heads, c.dtype)};
 }
 
 std::vector<DecodeCase> decode_cases(Dtype dtype, bool quick) {

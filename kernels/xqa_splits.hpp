@@ -13,7 +13,7 @@
 namespace refrain {
 
 /// Longer splits are whole multiples of it. It is the largest stage of a warp (device::XqaShape::kTokens), so that
-/// stages are cut short in a row's last split alone. A whole turn of a block's warps would be up to 256 tokens: that
+/// stages are cut short in a row's last split alone. A whole turn of a block's warps would be up to 384 tokens: that
 /// coarse, a row just past most_splits * fewest_tokens would fall to half the splits.
 inline constexpr std::uint32_t kSplitGranule = 32;
 
@@ -39,18 +39,19 @@ struct SplitRule {
 // shares below are of a grid over splits and blocks on an H200 that no bench repeats; `model_layer_us` of bench decode
 // shows what came of it.
 
-/// Whether a model's blocks are wide: over 16 bits that costs a full device 1 to 3 % and gives one row alone up to 18
-/// %; over E4M3 a full device would lose a third.
-[[nodiscard]] constexpr bool has_wide_splits(Dtype kv) noexcept {
-  return kv != Dtype::e4m3;
+/// Whether a model's blocks are wide. With eight KV heads over 16 bits narrow ones, two of which hide each other's
+/// beginnings and ends, give a full device 2 to 12 % and cost one row alone up to 2 us; over E4M3 wide ones would cost
+/// a full device a third. Fewer KV heads were not measured: their blocks are few, and wide ones are one row's best.
+[[nodiscard]] constexpr bool has_wide_splits(std::int32_t kv_heads, Dtype kv) noexcept {
+  return kv != Dtype::e4m3 && kv_heads < 8;
 }
 
-/// The most splits of a model's row. One row's blocks then fill 132 multiprocessors about once, with one wide block on
-/// each or two narrow ones: at most 128, for one block merges them all, and at least 8, lest a row far longer than its
-/// neighbours end long behind them.
+/// The most splits of a model's row. One row's blocks then fill 132 multiprocessors about once, over E4M3 with two on
+/// each (over 16 bits a full device would lose 2 to 3 % to twice as many): at most 128, for one block merges them all,
+/// and at least 8, lest a row far longer than its neighbours end long behind them.
 [[nodiscard]] constexpr std::int32_t most_splits_of_row(std::int32_t kv_heads, Dtype kv) noexcept {
   constexpr std::int32_t kMultiprocessors = 132, kFewest = 8, kMost = 128;
-  return std::clamp(kMultiprocessors * (has_wide_splits(kv) ? 1 : 2) / kv_heads, kFewest, kMost);
+  return std::clamp(kMultiprocessors * (kv == Dtype::e4m3 ? 2 : 1) / kv_heads, kFewest, kMost);
 }
 
 /// The fewest tokens of a split. What begins and ends a block costs as much as some hundred tokens; so few splits cost

@@ -27,10 +27,13 @@ inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994530
   split.slot = static_cast<std::int32_t>(rest / partitions);
   split.row = args.every_row ? split.slot : __ldcg(args.slot_rows + split.slot);
   const std::int32_t length = __ldcg(args.lengths + split.slot), active = __ldcg(args.active_partitions);
+  // With the lengths, unless the row has to be known first: a trip to memory less before the first tokens.
+  if (args.keys == nullptr && args.every_row) split.request = __ldcg(args.batch.token_to_req + split.slot);
   const SplitRule rule{args.partitions, args.partition_tokens};
   split.splits = length < 0 || length > most_tokens(args) ? kSplitMissing : rule.splits(length);
   if (split.splits > active) split.splits = kSplitMissing;
   if (split.row < 0 || split.partition >= split.splits) return split;
+  if (args.keys == nullptr && !args.every_row) split.request = __ldcg(args.batch.token_to_req + split.row);
   const std::uint32_t tokens = rule.tokens(length), begin = static_cast<std::uint32_t>(split.partition) * tokens;
   split.begin = static_cast<std::int32_t>(begin);
   split.end = static_cast<std::int32_t>(min(begin + tokens, static_cast<std::uint32_t>(length)));

@@ -17,6 +17,7 @@ inline constexpr std::int32_t kSplitMissing = -1;
 
 struct XqaSplit {
   std::int32_t slot = 0, partition = 0, kv_head = 0, row = 0;
+  std::int32_t request = 0;         ///< of the row; read only where no keys are given
   std::int32_t splits = 0;          ///< of the row; kSplitMissing: its plan is stale or not this launch's
   std::int32_t begin = 0, end = 0;  ///< tokens of the slot
 };
@@ -40,8 +41,7 @@ class XqaStream {
     if (args.keys != nullptr)
       keys_ = args.keys + std::int64_t{split.slot} * kXqaSlots;
     else
-      pages_ = args.batch.page_table +
-               std::int64_t{__ldcg(args.batch.token_to_req + split.row)} * args.batch.pages_per_request;
+      pages_ = args.batch.page_table + std::int64_t{split.request} * args.batch.pages_per_request;
     ids_ = id_of_lane(first_);
     next_ids_ = id_of_lane(first_ + kWindowTokens);
   }

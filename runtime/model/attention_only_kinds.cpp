@@ -161,7 +161,7 @@ void AttentionOnlyStep::attend_xqa(Recorder& recorder, const StepPlaces& places,
                                .counters = counters,
                                .every_row = rows == step_.rows,
                                .plan_is_done = true,  // behind kv_append or grouped_attention, which write none of it
-                               .wide = has_wide_splits(pool_of(at).dtype),
+                               .wide = has_wide_splits(at.geometry.kv_heads, pool_of(at).dtype),
                                .out_dtype = at.geometry.dtype,
                                .out = x_.attended.as<void>(),
                                .lse = x_.attended_lse.as<float>()});

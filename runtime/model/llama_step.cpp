@@ -132,7 +132,7 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
                                .partial_lse = x_.partial_lse.as<float>(),
                                .counters = counters,
                                .plan_is_done = true,  // behind rope_append, which writes q and the pool alone
-                               .wide = has_wide_splits(shape_.kv),
+                               .wide = has_wide_splits(shape_.kv_heads, shape_.kv),
                                .out_dtype = shape_.dtype(),
                                .out = x_.attended.as<void>(),
                                .lse = x_.attended_lse.as<float>()});

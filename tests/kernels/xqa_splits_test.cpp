@@ -93,25 +93,34 @@ TEST_CASE("xqa splits: whatever the rule its splits cover the row and are no mor
 
 TEST_CASE("xqa splits: a model has so many that one row fills 132 multiprocessors about once") {
   struct Splits {
-    std::int32_t kv_heads, wide, narrow;
+    std::int32_t kv_heads, sixteen_bits, e4m3;
   };
-  for (const auto& [kv_heads, wide, narrow] : {Splits{1, 128, 128},
-                                               {2, 66, 128},
-                                               {3, 44, 88},
-                                               {4, 33, 66},
-                                               {5, 26, 52},
-                                               {8, 16, 33},
-                                               {16, 8, 16},
-                                               {33, 8, 8},
-                                               {40, 8, 8},
-                                               {1000, 8, 8}}) {
+  for (const auto& [kv_heads, sixteen_bits, e4m3] : {Splits{1, 128, 128},
+                                                     {2, 66, 128},
+                                                     {3, 44, 88},
+                                                     {4, 33, 66},
+                                                     {5, 26, 52},
+                                                     {8, 16, 33},
+                                                     {16, 8, 16},
+                                                     {33, 8, 8},
+                                                     {40, 8, 8},
+                                                     {1000, 8, 8}}) {
     CAPTURE(kv_heads);
-    CHECK(most_splits_of_row(kv_heads, Dtype::bf16) == wide);
-    CHECK(most_splits_of_row(kv_heads, Dtype::fp16) == wide);
-    CHECK(most_splits_of_row(kv_heads, Dtype::e4m3) == narrow);
-    if (kv_heads <= 16) CHECK(kv_heads * wide <= 132);
-    if (kv_heads <= 33) CHECK(kv_heads * narrow <= 2 * 132);
+    CHECK(most_splits_of_row(kv_heads, Dtype::bf16) == sixteen_bits);
+    CHECK(most_splits_of_row(kv_heads, Dtype::fp16) == sixteen_bits);
+    CHECK(most_splits_of_row(kv_heads, Dtype::e4m3) == e4m3);
+    if (kv_heads <= 16) CHECK(kv_heads * sixteen_bits <= 132);
+    if (kv_heads <= 33) CHECK(kv_heads * e4m3 <= 2 * 132);
   }
+}
+
+TEST_CASE("xqa splits: a model's blocks are wide over 16 bits and few KV heads alone") {
+  for (const Dtype kv : {Dtype::fp16, Dtype::bf16}) {
+    CHECK(has_wide_splits(1, kv));
+    CHECK(has_wide_splits(7, kv));
+    CHECK_FALSE(has_wide_splits(8, kv));
+  }
+  CHECK_FALSE(has_wide_splits(1, Dtype::e4m3));
 }
 
 TEST_CASE("xqa splits: room is made for no more splits than the longest row may have") {

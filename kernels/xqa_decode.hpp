@@ -30,8 +30,9 @@ struct XqaSplitting {
   bool wide = false;
 };
 
-/// A block a multiprocessor where the rows' KV heads do not fill the device, so that merging costs least; else as many
-/// splits as fill its last wave. The fewest tokens of a split are 256: below, filling and merging cost more than they.
+/// A wide block a multiprocessor where the rows' KV heads do not fill the device, so that merging costs least; else as
+/// many splits as fill its last wave, of wide blocks where rows are long, else of narrow ones. The fewest tokens of a
+/// split are 256: below, filling and merging cost more than they.
 [[nodiscard]] XqaSplitting balanced_splitting(std::int32_t rows, const KvPoolView& pool, std::int32_t tokens,
                                               std::int32_t multiprocessors) noexcept;
 

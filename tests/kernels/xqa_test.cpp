@@ -242,11 +242,15 @@ TEST_CASE("xqa: a balanced splitting fills a device in one wave or in full ones 
   CHECK(splitting(1, Dtype::bf16, 131072).partition_tokens == 8192);
   CHECK(splitting(1, Dtype::bf16, 131072).partitions == 16);
   CHECK(splitting(16, Dtype::bf16, 8192).partitions == 1);
-  CHECK(splitting(32, Dtype::bf16, 8192).partitions == 1);  // 256 of 264 places
-  // 192 units are three quarters of a wave: four splits each fill 2.9 waves.
-  CHECK(splitting(24, Dtype::bf16, 8192).partitions == 4);
+  CHECK(splitting(32, Dtype::e4m3, 8192).partitions == 1);  // 256 of 264 places
+  CHECK(splitting(32, Dtype::bf16, 8192).partitions == 1);  // 256 of 132 places, twice
+  // 192 units are three quarters of a wave of narrow blocks: four splits each fill 2.9 waves. Of wide ones two do.
+  CHECK(splitting(24, Dtype::e4m3, 8192).partitions == 4);
+  CHECK(splitting(24, Dtype::bf16, 8192).partitions == 2);
   CHECK(splitting(16, Dtype::e4m3, 8192).wide);
   CHECK(splitting(16, Dtype::bf16, 8192).wide);
+  CHECK(splitting(32, Dtype::bf16, 8192).wide);
+  CHECK_FALSE(splitting(32, Dtype::bf16, 8191).wide);
   CHECK_FALSE(splitting(32, Dtype::e4m3, 8192).wide);
   for (const std::int32_t rows : {1, 3, 16, 17, 24, 33, 100})
     for (const std::int32_t tokens : {1, 255, 256, 257, 2051, 100'000}) {

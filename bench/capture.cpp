@@ -16,6 +16,7 @@
 #include "runtime/engine/step_memory.hpp"
 #include "runtime/graph_cache.hpp"
 #include "runtime/model/llama.hpp"
+#include "runtime/owned_stream.hpp"
 
 namespace refrain::bench {
 namespace {
@@ -60,7 +61,6 @@ class Server {
         model_(registry_, arena_, shape, limits),
         memory_(driver, registry_, arena_, StepShapes(limits, false),
                 (limits.context + shape.page_size - 1) / shape.page_size, 2) {
-    check(driver_.create_stream(stream_), "cudaStreamCreateWithFlags");
     model_.load(driver_);
     Recorder recorder(driver_, registry_, stream_);
     memory_.ring().prepare(recorder);
@@ -68,7 +68,6 @@ class Server {
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  ~Server() { (void)driver_.destroy_stream(stream_); }
 
   [[nodiscard]] StepKey key(const StepShape& shape) {
     StepKey key = model_.key(shape);
@@ -105,7 +104,7 @@ class Server {
   Arena arena_;
   LlamaModel model_;
   StepMemory memory_;
-  Stream stream_{};
+  OwnedStream stream_{driver_};
   std::map<StepKey, StepShape> shapes_;
 };
 

@@ -39,17 +39,11 @@ LlamaDecode::LlamaDecode(Driver& driver, const LlamaShape& shape, const DecodeSh
       arena_(driver, registry_, LlamaModel::arena_size(shape, limits_).bytes + kInputsRoom,
              LlamaModel::arena_size(shape, limits_).overlays),
       model_(registry_, arena_, shape, limits_) {
-  check(driver_.create_stream(stream_), "cudaStreamCreateWithFlags");
   // What the driver enqueues an op on: so events may be recorded around a replay.
   const OpLaunch look{"stream", {}, [this](void* stream) { raw_stream_ = static_cast<cudaStream_t>(stream); }};
   check(driver_.launch(look, stream_), "stream");
   fill_weights();
   place_inputs();
-}
-
-LlamaDecode::~LlamaDecode() {
-  (void)driver_.synchronize(stream_);
-  (void)driver_.destroy_stream(stream_);
 }
 
 /// Matrices are of [-2, 2) and norms scale rows to 1/64, so that products of thousands stay within fp16.

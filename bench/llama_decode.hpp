@@ -6,6 +6,7 @@
 #include "bench/gpu_bench.hpp"
 #include "runtime/judged_capture.hpp"
 #include "runtime/model/llama.hpp"
+#include "runtime/owned_stream.hpp"
 
 namespace refrain::bench {
 
@@ -25,7 +26,6 @@ class LlamaDecode {
   LlamaDecode(Driver& driver, const LlamaShape& shape, const DecodeShape& decode);
   LlamaDecode(const LlamaDecode&) = delete;
   LlamaDecode& operator=(const LlamaDecode&) = delete;
-  ~LlamaDecode();
 
   /// `early`: kernels that wait on the device start early. Throws Error{refused} with what the audit has against it.
   [[nodiscard]] Step capture(bool early);
@@ -46,7 +46,7 @@ class LlamaDecode {
   BufferRegistry registry_{clock_};
   Arena arena_;
   LlamaModel model_;
-  refrain::Stream stream_{};
+  OwnedStream stream_{driver_};
   cudaStream_t raw_stream_ = nullptr;
   std::vector<Lease> inputs_;
   Lease next_;

@@ -15,6 +15,7 @@
 #include "graphs/error.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/model/llama.hpp"
+#include "runtime/owned_stream.hpp"
 
 namespace refrain::bench {
 namespace {
@@ -106,7 +107,6 @@ struct Served {
         arena(driver, registry, LlamaModel::arena_size(model_shape(), model_limits()).bytes + kEngineBytes,
               LlamaModel::arena_size(model_shape(), model_limits()).overlays),
         model(registry, arena, model_shape(), model_limits()) {
-    check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
     EngineOptions options;
     options.pdl = true;
     options.compare_every = every;
@@ -116,11 +116,6 @@ struct Served {
     engine = std::make_unique<Engine>(CaptureBench{driver, clock, registry, arena, stream}, model, options);
     warm = engine->warm_up();
   }
-  ~Served() {
-    engine.reset();
-    (void)driver.destroy_stream(stream);
-  }
-
   CountingDriver driver;
   std::uint64_t every;
   std::uint64_t unexpected = 0;  ///< calls of steps that were not compared, beside their launches
@@ -128,7 +123,7 @@ struct Served {
   BufferRegistry registry{clock};
   Arena arena;
   LlamaModel model;
-  Stream stream{};
+  OwnedStream stream{driver};
   std::unique_ptr<Engine> engine;
   WarmUp warm;
 };

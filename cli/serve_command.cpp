@@ -13,6 +13,7 @@
 #include "cli/serve_model.hpp"
 #include "cli/serve_run.hpp"
 #include "graphs/error.hpp"
+#include "runtime/owned_stream.hpp"
 
 namespace refrain {
 namespace {
@@ -55,7 +56,6 @@ struct Server {
       : driver(of),
         arena(driver, registry, size.bytes + kEngineArenaBytes, size.overlays),
         model(make_model(flags.model, registry, arena, limits)) {
-    check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
     EngineOptions options = flags.engine;
     options.drafts = model->limits().drafts > 0;
     options.on_fallback = [](const StepKey& key, const std::string& reason) {
@@ -66,16 +66,12 @@ struct Server {
     engine = std::make_unique<Engine>(CaptureBench{driver, clock, registry, arena, stream}, *model, options);
     warm = engine->warm_up();
   }
-  ~Server() {
-    engine.reset();
-    (void)driver.destroy_stream(stream);
-  }
   Driver& driver;
   SequenceClock clock;
   BufferRegistry registry{clock};
   Arena arena;
   std::unique_ptr<Model> model;
-  Stream stream{};
+  OwnedStream stream{driver};
   std::unique_ptr<Engine> engine;
   WarmUp warm;
 };

@@ -103,6 +103,7 @@ class Arena {
   /// Reserves addresses for `bytes` of device memory, and for each overlay's, and takes no memory yet; throws
   /// Error{driver}. Outlives its leases and holds.
   Arena(Driver& driver, BufferRegistry& registry, std::uint64_t bytes, Overlays overlays = {});
+  /// No launch may be using its memory any more: see OwnedStream, which waits.
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

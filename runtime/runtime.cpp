@@ -4,25 +4,12 @@
 #include "runtime/transfer.hpp"
 
 namespace refrain {
-namespace {
-
-Stream new_stream(Driver& driver) {
-  Stream stream;
-  check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
-  return stream;
-}
-
-}  // namespace
 
 Runtime::Runtime(Driver& inner, std::uint64_t arena_bytes, Overlays overlays)
     : driver(inner, clock),
       arena(driver, registry, arena_bytes, overlays),
-      stream(new_stream(driver)),
+      stream(driver),
       recorder(driver, registry, stream) {}
-
-Runtime::~Runtime() {
-  (void)driver.destroy_stream(stream);
-}
 
 Captured Runtime::capture(std::string name, const std::function<void(Recorder&)>& record, CaptureInfo info,
                           CaptureMode mode) {

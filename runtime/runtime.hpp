@@ -9,16 +9,16 @@
 
 #include "audit/report.hpp"
 #include "runtime/capture.hpp"
+#include "runtime/owned_stream.hpp"
 #include "runtime/recording_driver.hpp"
 
 namespace refrain {
 
 class Runtime {
  public:
-  /// Takes no device memory yet: the arena has addresses for it. Throws Error{driver}. `inner` outlives it.
+  /// Takes no device memory yet: the arena has addresses for it. Throws Error{driver}. `inner` outlives it; what is
+  /// made with it goes before it: leases, captures, graph execs.
   Runtime(Driver& inner, std::uint64_t arena_bytes, Overlays overlays = {});
-  /// What was made with it has to be gone: leases, captures, graph execs.
-  ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
@@ -41,7 +41,7 @@ class Runtime {
   RecordingDriver driver;
   BufferRegistry registry{clock};
   Arena arena;
-  Stream stream;
+  OwnedStream stream;
   Recorder recorder;
 };
 

@@ -163,8 +163,7 @@ TEST_CASE("arena overlays: a graph that names leases of two overlays is refused 
 TEST_CASE("arena overlays: two captured graphs replay in turn, each with its own result out of the same memory") {
   const auto driver = test::make_test_driver();
   Bench b(*driver);
-  Stream stream;
-  check(driver->create_stream(stream), "cudaStreamCreateWithFlags");
+  const OwnedStream stream(*driver);
   constexpr std::uint64_t kBytes = 40'000;
   struct Copier {
     Lease in, between, out;
@@ -194,8 +193,6 @@ TEST_CASE("arena overlays: two captured graphs replay in turn, each with its own
     CHECK(read_array<std::uint8_t>(*driver, other.between, kBytes) == bytes);  // the memory is the same
     CHECK(read_array<std::uint8_t>(*driver, other.out, kBytes) == before);
   }
-  steps.clear();
-  check(driver->destroy_stream(stream), "cudaStreamDestroy");
 }
 
 TEST_CASE("arena overlays: whichever driver call fails nothing leaks and the arena can be used again") {

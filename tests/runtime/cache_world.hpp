@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/graph_cache.hpp"
+#include "runtime/owned_stream.hpp"
 #include "tests/catch.hpp"
 
 namespace refrain::test {
@@ -38,17 +39,12 @@ inline constexpr std::uint64_t kBytes = 256;
 /// A cache whose step stamps the row count over one shared lease, in `nodes` launches.
 struct CacheWorld {
   explicit CacheWorld(Driver& of, std::uint64_t budget = std::numeric_limits<std::uint64_t>::max()) : driver(of) {
-    check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
     CacheOptions options;
     options.byte_budget = budget;
     options.on_fallback = [this](const StepKey& key, const std::string& reason) {
       fallbacks.emplace_back(key.rows, reason);
     };
     cache.emplace(CaptureBench{driver, clock, registry, arena, stream}, recorder(), std::move(options));
-  }
-  ~CacheWorld() {
-    cache.reset();
-    (void)driver.destroy_stream(stream);
   }
 
   StepRecorder recorder() {
@@ -89,7 +85,7 @@ struct CacheWorld {
   Arena arena{driver, registry, 1 << 16};
   Lease state = arena.lease({"state", 16, Role::scratch, Dtype::u8});
   Lease out = arena.lease({"out", kBytes, Role::output, Dtype::u8});
-  Stream stream{};
+  OwnedStream stream{driver};
   int nodes = 2;
   std::set<std::int32_t> syncs, unzeroed, throws;
   std::vector<std::int32_t> recorded;

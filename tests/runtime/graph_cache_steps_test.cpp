@@ -4,6 +4,7 @@
 
 #include "runtime/graph_cache.hpp"
 #include "runtime/host/host_driver.hpp"
+#include "runtime/owned_stream.hpp"
 #include "runtime/steps/key_of.hpp"
 #include "tests/catch.hpp"
 
@@ -29,16 +30,11 @@ struct StepsWorld {
       steps.emplace(options.rows, make_step(driver, registry, *arena, options));
       steps.at(options.rows)->upload(driver);
     }
-    check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
     StepRecorder recorder{[this](Recorder& r, const StepKey& key) { steps.at(key.rows)->prepare(r); },
                           [this](Recorder& r, const StepKey& key) { steps.at(key.rows)->record(r); }};
     CacheOptions options;
     options.on_fallback = [this](const StepKey&, const std::string&) { ++fallbacks; };
     cache.emplace(CaptureBench{driver, clock, registry, *arena, stream}, std::move(recorder), std::move(options));
-  }
-  ~StepsWorld() {
-    cache.reset();
-    (void)driver.destroy_stream(stream);
   }
   StepKey key(std::int32_t rows) const { return key_of(*steps.at(rows), registry); }
   void clear(std::int32_t rows) {
@@ -54,7 +50,7 @@ struct StepsWorld {
   std::vector<StepOptions> all_options;
   std::optional<Arena> arena;
   std::map<std::int32_t, std::unique_ptr<Step>> steps;
-  Stream stream{};
+  OwnedStream stream{driver};
   int fallbacks = 0;
   std::optional<GraphCache> cache;
 };

@@ -2,6 +2,7 @@
 // dtype, and a scratch that no graph exec may lose.
 #include <algorithm>
 
+#include "runtime/owned_stream.hpp"
 #include "runtime/run.hpp"
 #include "runtime/session.hpp"
 #include "runtime/steps/attention/attention_step.hpp"
@@ -35,10 +36,7 @@ const Buffer& buffer(const Graph& graph, const std::string& name) {
 
 /// Several steps over one arena, captured and replayed by hand.
 struct Bench {
-  explicit Bench(std::uint64_t bytes) : arena(*driver, registry, bytes) {
-    check(driver->create_stream(stream), "cudaStreamCreateWithFlags");
-  }
-  ~Bench() { (void)driver->destroy_stream(stream); }
+  explicit Bench(std::uint64_t bytes) : arena(*driver, registry, bytes) {}
 
   [[nodiscard]] Captured capture(const Step& step) {
     step.upload(*driver);
@@ -63,7 +61,7 @@ struct Bench {
   SequenceClock clock;
   BufferRegistry registry{clock};
   Arena arena;
-  Stream stream{};
+  OwnedStream stream{*driver};
 };
 
 }  // namespace

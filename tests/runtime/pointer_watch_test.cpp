@@ -6,6 +6,7 @@
 
 #include "audit/audit.hpp"
 #include "runtime/capture.hpp"
+#include "runtime/owned_stream.hpp"
 #include "runtime/transfer.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/test_driver.hpp"
@@ -24,16 +25,14 @@ struct Fixture {
   BufferRegistry registry{clock};
   Arena arena{driver, registry, 2 * kBytes};
   Lease out = arena.lease({"out", kBytes, Role::output, Dtype::u8});
-  Stream stream;
+  OwnedStream stream{*inner};
   Address theirs = 0;
 
   Fixture() {
-    check(inner->create_stream(stream), "stream");
     check(inner->allocate(kBytes, MemorySpace::device, theirs), "allocate");
     check(inner->fill(theirs, 7, kBytes, stream), "fill");
   }
   ~Fixture() {
-    (void)inner->destroy_stream(stream);
     if (theirs != 0) (void)inner->release(theirs, MemorySpace::device);
   }
 

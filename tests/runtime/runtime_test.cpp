@@ -111,5 +111,5 @@ TEST_CASE("runtime: whichever of its calls fails it leaves nothing with the driv
     CHECK(host.census() == HostDriver::Census{});
     failed = driver.failed();
   }
-  CHECK(n == 5);  // none of reserve, create, destroy and unreserve is left untried
+  CHECK(n == 8);  // none of reserve, create, exchange, wait, exchange back, destroy and unreserve is left untried
 }

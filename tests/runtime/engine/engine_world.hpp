@@ -7,6 +7,7 @@
 #include <random>
 
 #include "runtime/engine/engine.hpp"
+#include "runtime/owned_stream.hpp"
 #include "runtime/recording_driver.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/engine/toy_model.hpp"
@@ -29,23 +30,13 @@ struct EngineWorld {
   explicit EngineWorld(Driver& of, ServingLimits limits = small_limits(), EngineOptions options = {},
                        std::int32_t page_size = 4)
       : driver(of) {
-    check(driver.create_stream(stream), "cudaStreamCreateWithFlags");
-    try {
-      model = std::make_unique<ToyModel>(arena, registry, limits, page_size);
-      eos = options.eos;
-      if (!options.on_fallback)
-        options.on_fallback = [this](const StepKey& key, const std::string& reason) {
-          fallbacks.emplace_back(bucket_name(key), reason);
-        };
-      engine = std::make_unique<Engine>(bench(), *model, std::move(options));
-    } catch (...) {
-      (void)driver.destroy_stream(stream);
-      throw;
-    }
-  }
-  ~EngineWorld() {
-    engine.reset();
-    (void)driver.destroy_stream(stream);
+    model = std::make_unique<ToyModel>(arena, registry, limits, page_size);
+    eos = options.eos;
+    if (!options.on_fallback)
+      options.on_fallback = [this](const StepKey& key, const std::string& reason) {
+        fallbacks.emplace_back(bucket_name(key), reason);
+      };
+    engine = std::make_unique<Engine>(bench(), *model, std::move(options));
   }
   [[nodiscard]] CaptureBench bench() { return {driver, clock, registry, arena, stream}; }
 
@@ -85,7 +76,7 @@ struct EngineWorld {
   SequenceClock clock;
   BufferRegistry registry{clock};
   Arena arena{driver, registry, 1 << 20};
-  Stream stream{};
+  OwnedStream stream{driver};
   std::int32_t eos = -1;
   std::unique_ptr<ToyModel> model;
   std::unique_ptr<Engine> engine;

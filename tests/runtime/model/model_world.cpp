@@ -52,16 +52,11 @@ ModelWorld::ModelWorld(Driver& driver, const ServingLimits& limits, const ArenaS
       arena_(driver, registry_, size_of_model.bytes + kInputsRoom, size_of_model.overlays),
       model_(make(registry_, arena_)),
       taken_(size(limits.pages), false) {
-  check(driver_.create_stream(stream_), "cudaStreamCreateWithFlags");
   model().load(driver_);
   taken_[0] = true;
 }
 
-ModelWorld::~ModelWorld() {
-  (void)driver_.synchronize(stream_);
-  placed_.clear();
-  (void)driver_.destroy_stream(stream_);
-}
+ModelWorld::~ModelWorld() = default;
 
 ModelRequest ModelWorld::request(std::vector<std::int32_t> prompt, Random& random) {
   ModelRequest request;

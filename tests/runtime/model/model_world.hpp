@@ -12,6 +12,7 @@
 
 #include "runtime/judged_capture.hpp"
 #include "runtime/model/model.hpp"
+#include "runtime/owned_stream.hpp"
 #include "tests/runtime/test_driver.hpp"
 
 namespace refrain::test {
@@ -103,7 +104,7 @@ class ModelWorld {
   BufferRegistry registry_{clock_};
   ServingLimits limits_;
   Arena arena_;
-  Stream stream_{};
+  OwnedStream stream_{driver_};
   TestModel model_;
   std::map<std::string, std::unique_ptr<Placed>> placed_;
   std::vector<bool> taken_;

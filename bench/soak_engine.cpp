@@ -116,6 +116,7 @@ struct Served {
     engine = std::make_unique<Engine>(CaptureBench{driver, clock, registry, arena, stream}, model, options);
     warm = engine->warm_up();
   }
+
   CountingDriver driver;
   std::uint64_t every;
   std::uint64_t unexpected = 0;  ///< calls of steps that were not compared, beside their launches

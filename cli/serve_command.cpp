@@ -66,6 +66,7 @@ struct Server {
     engine = std::make_unique<Engine>(CaptureBench{driver, clock, registry, arena, stream}, *model, options);
     warm = engine->warm_up();
   }
+
   Driver& driver;
   SequenceClock clock;
   BufferRegistry registry{clock};

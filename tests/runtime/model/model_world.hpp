@@ -104,8 +104,8 @@ class ModelWorld {
   BufferRegistry registry_{clock_};
   ServingLimits limits_;
   Arena arena_;
-  OwnedStream stream_{driver_};
   TestModel model_;
+  OwnedStream stream_{driver_};
   std::map<std::string, std::unique_ptr<Placed>> placed_;
   std::vector<bool> taken_;
 };

@@ -74,7 +74,7 @@ double last_row_error(const XqaDecodeArgs& decode, std::int32_t context) {
     const std::vector<double> expected =
         attend(q.data() + std::int64_t{head} * dim, rows, context, dim, static_cast<double>(decode.softmax_scale));
     for (std::int32_t d = 0; d < dim; ++d) {
-      const double found = out[static_cast<std::size_t>(head * dim + d)];
+      const double found = out[static_cast<std::size_t>(std::int64_t{head} * dim + d)];
       const double error = std::abs(found - expected[static_cast<std::size_t>(d)]);
       worst = std::isnan(error) ? error : std::max(worst, error);
     }

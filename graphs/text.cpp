@@ -28,8 +28,8 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text) noexcept {
     text.remove_prefix(2);
   }
   std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value, base);
+  const char *const first = text.data(), *const end = first + text.size();
+  const auto [stop, code] = std::from_chars(first, end, value, base);
   if (text.empty() || code != std::errc{} || stop != end) return std::nullopt;
   return value;
 }

@@ -48,12 +48,12 @@ HostTile::HostTile(std::int32_t dim)
 void HostTile::load(std::int32_t r, const KvPoolView& pool, std::int64_t k_offset) {
   decode_to_float(pool.data, pool.dtype, k_offset, dim_, row_.data());
   for (std::int32_t d = 0; d < dim_; ++d)
-    k_[static_cast<std::size_t>(d * kTileTokens + r)] = row_[static_cast<std::size_t>(d)];
+    k_[static_cast<std::size_t>(std::int64_t{d} * kTileTokens + r)] = row_[static_cast<std::size_t>(d)];
   decode_to_float(pool.data, pool.dtype, k_offset + pool.plane_elements(), dim_, v_row(r));
 }
 
 void HostTile::clear(std::int32_t r) {
-  for (std::int32_t d = 0; d < dim_; ++d) k_[static_cast<std::size_t>(d * kTileTokens + r)] = 0;
+  for (std::int32_t d = 0; d < dim_; ++d) k_[static_cast<std::size_t>(std::int64_t{d} * kTileTokens + r)] = 0;
   std::fill_n(v_row(r), dim_, 0.0f);
 }
 

@@ -80,7 +80,7 @@ void read_alloc_node(cudaGraphNode_t from, Node& to) {
 
 void read_free_node(cudaGraphNode_t from, Node& to) {
   void* address = nullptr;
-  check_cuda(cudaGraphMemFreeNodeGetParams(from, &address), "cudaGraphMemFreeNodeGetParams");
+  check_cuda(cudaGraphMemFreeNodeGetParams(from, static_cast<void*>(&address)), "cudaGraphMemFreeNodeGetParams");
   to.allocation = AllocationInfo{reinterpret_cast<Address>(address), 0};
 }
 

@@ -11,15 +11,11 @@ namespace refrain {
 AttentionStep::AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options,
                              std::array<float, 2> scales)
     : Step(options),
-      driver_(driver),
       arena_(arena),
       buffers_(driver, registry, arena, options),
-      inputs_(make_inputs(options, buffers_.pages, scales)) {
-  check(driver_.create_stream(buffers_.side), "cudaStreamCreateWithFlags");
-}
-
-AttentionStep::~AttentionStep() {
-  (void)driver_.destroy_stream(buffers_.side);
+      inputs_(make_inputs(options, buffers_.pages, scales)),
+      side_(driver) {
+  buffers_.side = side_;
 }
 
 void AttentionStep::prepare(Recorder& recorder) const {

@@ -2,6 +2,7 @@
 // the pages of several requests, kv_append first.
 #pragma once
 
+#include "runtime/owned_stream.hpp"
 #include "runtime/steps/attention/buffers.hpp"
 #include "runtime/steps/step.hpp"
 
@@ -12,7 +13,6 @@ class AttentionStep : public Step {
   /// `scales`: K and V, 1 for a pool that is not E4M3.
   AttentionStep(Driver& driver, BufferRegistry& registry, Arena& arena, const StepOptions& options,
                 std::array<float, 2> scales = {1.0f, 1.0f});
-  ~AttentionStep() override;
 
   [[nodiscard]] const AttentionBuffers& buffers() const noexcept { return buffers_; }
   [[nodiscard]] const AttentionInputs& inputs() const noexcept { return inputs_; }
@@ -29,10 +29,10 @@ class AttentionStep : public Step {
   [[nodiscard]] std::optional<Output> other_route(Recorder& recorder) const override;
 
  private:
-  Driver& driver_;
   Arena& arena_;
   AttentionBuffers buffers_;
   AttentionInputs inputs_;
+  OwnedStream side_;  ///< buffers_.side: the fault `other-stream` leaves work on it that nobody waits for
 };
 
 }  // namespace refrain

@@ -60,7 +60,7 @@ struct XqaDecodeArgs {
   /// The kernel right ahead on the stream writes nothing of the plan and its tables (slot_rows, lengths,
   /// active_partitions, keys, token_to_req, page_table): an early launch reads them before it waits (rule RF309).
   bool plan_is_done = false;
-  /// Blocks of twice the warps, one a multiprocessor: for launches of few, long splits. Where a block may not have so
+  /// Blocks of twice the warps, one a multiprocessor: for launches of few or long splits. Where a block may not have so
   /// much shared memory (before sm_90), the launch takes narrow ones. The bits depend on it, so it goes with the
   /// model and not with the bucket.
   bool wide = false;

@@ -40,7 +40,7 @@ struct SplitRule {
 // shows what came of it.
 
 /// Whether a model's blocks are wide. With eight KV heads over 16 bits narrow ones, two of which hide each other's
-/// beginnings and ends, give a full device up to 12 % and cost one row alone up to 2 us; over E4M3 wide ones would cost
+/// beginnings and ends, give a full device up to 12 % and cost one row alone some 2 us; over E4M3 wide ones would cost
 /// a full device a third. Fewer KV heads were not measured: their blocks are few, and wide ones are one row's best.
 [[nodiscard]] constexpr bool has_wide_splits(std::int32_t kv_heads, Dtype kv) noexcept {
   return kv != Dtype::e4m3 && kv_heads < 8;

@@ -26,8 +26,9 @@ struct XqaShape {
   static constexpr int kStageBytes = 2 * kPlaneBytes;
   // All but one stage of every warp is under way. Over 16 bits one is enough: where a warp had two (and there were
   // eight for twelve), more requests stood in the memory's queues than it needs, some multiprocessors got ahead of
-  // others and 0.3 to 3 % of the bandwidth was lost at the end. With E4M3, attending a stage takes so long, and codes
-  // beside what they decode to so many registers, that eight warps of three stages are faster.
+  // others and 0.3 to 3 % of the bandwidth was lost at the end (bench/limits.md). With E4M3, attending a stage takes so
+  // long, and codes beside what they decode to so many registers, that eight warps of three stages are faster for few
+  // rows and in a model's splits.
   static constexpr int kStages = kE4m3 ? 24 * 1024 / kStageBytes : 2;
   static constexpr int kRingBytes = kStages * kStageBytes;
   static constexpr int kWarps = 192 * 1024 / kRingBytes / kBlocks;

@@ -11,6 +11,7 @@
 #include "kernels/device/group_table.cuh"
 #include "kernels/device/plan_group_wide.cuh"
 #include "kernels/launchers.hpp"
+#include "kernels/page_division.hpp"
 #include "kernels/plan_grouped.hpp"
 #include "kernels/touch_inputs.hpp"
 
@@ -36,21 +37,26 @@ __device__ bool insert(GroupTable& table, std::int32_t id, std::int32_t query, s
                        std::uint32_t tokens) {
   std::uint32_t at = static_cast<std::uint32_t>(id) * 2654435761u >> 19;  // the product's high bits: ids have gaps
   static_assert(1u << (32 - 19) == device::kTableSlots);
-  std::int32_t probe = 0;
+  std::int32_t probe = 0, found = -1;
+#pragma unroll 1  // the code is fetched once a launch, and seldom is there a second turn
   for (; probe < kMaxProbes; ++probe, at = (at + 1) % device::kTableSlots) {
-    const std::int32_t found = atomicCAS(&table.ids[at], -1, id);
+    found = atomicCAS(&table.ids[at], -1, id);
     if (found == -1 || found == id) break;
   }
   if (probe == kMaxProbes) return false;
   // Behind the loop, so that the lanes of a warp do it together, whoever's place took longer to find.
+  if (found == -1) {
+    const std::int32_t came = atomicAdd(&table.entries, 1);
+    if (came < device::kOrdered) table.slots[came] = static_cast<std::uint16_t>(at);
+  }
   atomicOr(&table.masks[at], tokens << (4 * query));
   atomicMin(&table.owners[at], device::owner_of(query, token));
   return true;
 }
 
-/// A block that is not one whole microblock, entry by entry.
-__device__ bool insert_broken(const PlanGroupedArgs& args, const RowSelection& s, GroupTable& table, std::int32_t query,
-                              std::int32_t block) {
+/// A block that is not one whole microblock, entry by entry. Rare, so it takes no room among what is not.
+__noinline__ __device__ bool insert_broken(const PlanGroupedArgs& args, const RowSelection& s, GroupTable& table,
+                                           std::int32_t query, std::int32_t block) {
   bool room = true;
   for (std::int32_t i = 4 * block; i < 4 * block + 4; ++i) {
     const std::int32_t token = s.blocks[i];
@@ -82,49 +88,82 @@ struct Blocks {
   }
 };
 
+/// What the page table says about a token's microblock, asked for before it is looked at.
+struct Lookup {
+  std::int32_t page = 0, block = 0;  ///< the table's entry; the microblock within the page
+
+  Lookup() = default;
+  /// `wanted` is no branch: behind one the compiler would wait for each entry before it asks for the next.
+  __device__ Lookup(const PlanGroupedArgs& args, const PageDivision& page_of_token, std::int32_t request,
+                    std::int32_t token, bool wanted) {
+    const std::int32_t index = page_of_token(token);
+    page = wanted ? device::page_entry(args.batch, request, index) : 0;
+    block = (token - index * args.pool.page_size) / kMicroblockTokens;
+  }
+  [[nodiscard]] __device__ bool is_page(const KvPoolView& pool) const { return page >= 1 && page < pool.pages; }
+  [[nodiscard]] __device__ std::int32_t microblock(const KvPoolView& pool) const {
+    return page * static_cast<std::int32_t>(pool.page_stride4()) + block;
+  }
+};
+
 /// Adds the blocks, after one look at all page tables; false where there was no room.
-__device__ bool insert_all(const PlanGroupedArgs& args, const GroupPlan& plan, GroupTable& table,
-                           const Blocks& blocks) {
-  std::int64_t ids[kQueries];
+__device__ bool insert_all(const PlanGroupedArgs& args, const PageDivision& page_of_token, const GroupPlan& plan,
+                           GroupTable& table, const Blocks& blocks) {
+  Lookup lookups[kQueries];
   bool broken[kQueries];  // not one whole microblock: entry by entry
 #pragma unroll
   for (std::int32_t q = 0; q < kQueries; ++q) {
     const RowSelection& s = plan.rows[blocks.first + q];
     const bool counts = blocks.at < s.complete;
     const bool whole = device::is_aligned_block(blocks.entries[q]) && blocks.entries[q][3] < s.seq_len;
-    ids[q] = counts && whole ? device::microblock_of(args.batch, args.pool, s, blocks.entries[q][0]) : device::kNone;
+    lookups[q] = Lookup(args, page_of_token, s.request, blocks.entries[q][0], counts && whole);
     broken[q] = counts && !whole;
   }
   bool room = true;
 #pragma unroll
   for (std::int32_t q = 0; q < kQueries; ++q) {
     const std::int32_t query = blocks.first + q;
-    if (ids[q] != device::kNone)
-      room = insert(table, static_cast<std::int32_t>(ids[q]), query, blocks.entries[q][0], 0xFu) && room;
+    if (lookups[q].is_page(args.pool))
+      room = insert(table, lookups[q].microblock(args.pool), query, blocks.entries[q][0], 0xFu) && room;
     else if (broken[q])
       room = insert_broken(args, plan.rows[query], table, query, blocks.at) && room;
   }
   return room;
 }
 
-__device__ bool insert_tail(const PlanGroupedArgs& args, const RowSelection& s, GroupTable& table, std::int32_t query) {
-  if (s.tail == 0) return true;
-  const std::int64_t id = device::microblock_of(args.batch, args.pool, s, s.tail_first);
-  return id == device::kNone || insert(table, static_cast<std::int32_t>(id), query, s.tail_first, (1u << s.tail) - 1u);
-}
+/// A row's tail, asked for while blocks are added.
+struct Tail {
+  std::int32_t named = -1;  ///< the selection's entry behind the complete blocks
+  Lookup lookup;
+
+  Tail() = default;
+  __device__ Tail(const PlanGroupedArgs& args, const PageDivision& page_of_token, const RowSelection& s) {
+    if (s.tail == 0) return;
+    named = s.blocks[4 * s.complete];
+    lookup = Lookup(args, page_of_token, s.request, s.tail_first, true);
+  }
+  /// Accepts it or drops it from the selection; false where there was no room.
+  __device__ bool insert_into(GroupTable& table, const KvPoolView& pool, RowSelection& s, std::int32_t query) const {
+    s.accept_tail(named);
+    return s.tail == 0 || !lookup.is_page(pool) ||
+           insert(table, lookup.microblock(pool), query, s.tail_first, (1u << s.tail) - 1u);
+  }
+};
 
 /// The whole union, by all threads; the same answer in every thread. The table is clear, `blocks` are those of turn 0.
 template <std::int32_t kThreads>
-__device__ bool unite(const PlanGroupedArgs& args, const GroupPlan& plan, GroupTable& table, std::int32_t group,
-                      const Blocks& blocks) {
+__device__ bool unite(const PlanGroupedArgs& args, const PageDivision& page_of_token, GroupPlan& plan,
+                      GroupTable& table, std::int32_t group, const Blocks& blocks) {
   constexpr std::int32_t kTurns = kGroupRows * kSelectedBlocks / (kQueries * kThreads);
   static_assert(kThreads % kSelectedBlocks == 0 && kTurns * kQueries * kThreads == kGroupRows * kSelectedBlocks);
-  bool room = insert_all(args, plan, table, blocks);
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  Tail tail;
+  if (thread < kGroupRows) tail = Tail(args, page_of_token, plan.rows[thread]);
+  bool room = insert_all(args, page_of_token, plan, table, blocks);
 #pragma unroll
   for (std::int32_t turn = 1; turn < kTurns; ++turn)
-    room = insert_all(args, plan, table, Blocks(args, group, turn)) && room;
-  const auto thread = static_cast<std::int32_t>(threadIdx.x);
-  if (thread < kGroupRows) room = insert_tail(args, plan.rows[thread], table, thread) && room;
+    room = insert_all(args, page_of_token, plan, table, Blocks(args, group, turn)) && room;
+  if (thread < kGroupRows) room = tail.insert_into(table, args.pool, plan.rows[thread], thread) && room;
   return __syncthreads_and(room);
 }
 
@@ -136,7 +175,8 @@ __device__ void leave_out(const GroupOut& out) {
 
 template <std::int32_t kThreads>
 __global__ void __launch_bounds__(kThreads, kThreads == device::kManyThreads ? 2 : 1)
-    plan_grouped_kernel(const PlanGroupedArgs args, int token_bits) {
+    plan_grouped_kernel(const __grid_constant__ PlanGroupedArgs args, const PageDivision page_of_token,
+                        int token_bits) {
   device::wait_for_previous();
   extern __shared__ uint4 dynamic[];
   __shared__ GroupPlan plan;
@@ -151,21 +191,20 @@ __global__ void __launch_bounds__(kThreads, kThreads == device::kManyThreads ? 2
   if (thread >= 32)
     device::clear<kThreads>(shared.table);
   else if (thread < kGroupRows)
-    plan.rows[thread] = device::row_selection(args.batch, args.selected, group * kGroupRows + thread);
+    plan.rows[thread] = device::row_blocks(args.batch, args.selected, group * kGroupRows + thread);
   else if (thread == kGroupRows)
     plan.first = 0;
   __syncthreads();
   if (end > rows) return leave_out(out);
-  if (token_bits <= device::kMaxTokenBits && unite<kThreads>(args, plan, shared.table, group, blocks)) {
+  if (token_bits <= device::kMaxTokenBits && unite<kThreads>(args, page_of_token, plan, shared.table, group, blocks) &&
+      shared.table.entries <= device::kOrdered) {
     device::GroupOrder<kThreads> order(shared.table, token_bits);
-    const std::int32_t entries = order.count(plan);
-    if (entries <= device::kOrdered) {
-      order.put(plan, out, entries);
-      out.put_rest(plan);
-      return;
-    }
+    order.count(plan);
+    order.put(plan, out);
+    return out.put_rest(plan);
   }
-  __syncthreads();  // the table's last readers are done
+  if (thread < kGroupRows) plan.rows[thread].accept_tail();  // if it did not come that far
+  __syncthreads();                                           // the table's last readers are done
   device::plan_group_wide(args, out, plan, shared.wide);
 }
 
@@ -175,7 +214,7 @@ void launch(const PlanGroupedArgs& args, KernelPlace place) {
   static_cast<void>(cudaFuncSetAttribute(plan_grouped_kernel<kThreads>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(sizeof(Shared))));
   launch_kernel(plan_grouped_kernel<kThreads>, static_cast<unsigned>(args.groups), kThreads, sizeof(Shared), place,
-                args, device::token_block_bits(args.batch, args.pool));
+                args, PageDivision(args.pool.page_size), device::token_block_bits(args.batch, args.pool));
 }
 
 /// From the number of groups and the device alone, so a graph that has it in its key has the kernel in it too.

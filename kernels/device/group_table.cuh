@@ -27,9 +27,10 @@ inline constexpr std::uint32_t kNoKey = UINT32_MAX;
 struct GroupTable {
   std::int32_t ids[kTableSlots];
   std::uint32_t masks[kTableSlots];
-  std::uint32_t owners[kTableSlots];            ///< of the union; then the keys
+  std::uint32_t owners[kTableSlots];            ///< of the union; then the keys, as `slots`
   alignas(16) std::uint16_t buckets[kBuckets];  ///< entries of each, then of all before it
-  std::uint16_t slots[kOrdered];                ///< by bucket; within one as they came
+  std::uint16_t slots[kOrdered];  ///< of the entries as they came; then by bucket, within one as they came
+  std::int32_t entries;           ///< `slots` has those of the first kOrdered
   std::uint32_t least_key;
 };
 
@@ -45,90 +46,92 @@ __device__ void clear(GroupTable& table) {
   }
   for (std::int32_t i = 8 * thread; i < kBuckets; i += 8 * kThreads)
     *reinterpret_cast<uint4*>(table.buckets + i) = {0, 0, 0, 0};
-  if (thread == 0) table.least_key = kNoKey;
+  if (thread == 0) table.entries = 0, table.least_key = kNoKey;
 }
 
-/// The table's entries in order, by all threads; the table is complete.
+/// The table's entries in order, by all threads; the table is complete and has at most kOrdered.
 template <std::int32_t kPlanThreads>
 class GroupOrder {
  public:
   __device__ GroupOrder(GroupTable& table, int token_bits)
-      : table_(table), category_shift_(token_bits + 3), bucket_shift_(max(0, token_bits + 6 - kBucketBits)) {
+      : table_(table),
+        all_(table.entries),
+        category_shift_(token_bits + 3),
+        bucket_shift_(max(0, token_bits + 6 - kBucketBits)) {
 #pragma unroll
-    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
-      const std::int32_t slot = slot_of(i);
-      if (table.ids[slot] < 0) continue;  // its owner is no key as it is
+    for (std::int32_t i = 0; i < kOwn; ++i) {
+      if (place_of(i) >= all_) break;
+      const std::uint32_t slot = table.slots[place_of(i)];
       const std::uint32_t owner = table.owners[slot], token_block = owner & ((1u << 29) - 1u);
-      table.owners[slot] = (category_of_mask(table.masks[slot]) << 3 | owner >> 29) << token_bits | token_block;
+      slots_[i] = static_cast<std::uint16_t>(slot);
+      keys_[i] = (category_of_mask(table.masks[slot]) << 3 | owner >> 29) << token_bits | token_block;
     }
   }
 
-  /// How many there are, in every thread, the columns of the categories and what stands in column 0; above kOrdered
-  /// there is no order.
-  __device__ std::int32_t count(GroupPlan& plan) {
+  /// Lays the keys together by bucket and finds the columns of the categories and what stands in column 0.
+  __device__ void count(GroupPlan& plan) {
     auto* pairs = reinterpret_cast<std::uint32_t*>(table_.buckets);
     std::uint32_t least = kNoKey;
+    std::uint16_t came[kOwn];  // entries of the bucket that were counted before
 #pragma unroll
-    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
-      const std::uint32_t key = table_.owners[slot_of(i)];
-      if (key == kNoKey) continue;
-      least = min(least, key);
-      // No half ever carries into the other one: it counts no more than there are slots.
-      const std::uint32_t bucket = key >> bucket_shift_, half = 16 * (bucket & 1u);
-      came_[i] = static_cast<std::uint16_t>(atomicAdd(pairs + bucket / 2, 1u << half) >> half);
+    for (std::int32_t i = 0; i < kOwn; ++i) {
+      if (place_of(i) >= all_) break;
+      least = min(least, keys_[i]);
+      // No half ever carries into the other one: it counts no more than there are entries.
+      const std::uint32_t bucket = keys_[i] >> bucket_shift_, half = 16 * (bucket & 1u);
+      came[i] = static_cast<std::uint16_t>(atomicAdd(pairs + bucket / 2, 1u << half) >> half);
     }
     // Its entry is column 0's. Found here, it is known to all behind the barriers that the order needs anyway.
     least = __reduce_min_sync(~0u, least);
     if (threadIdx.x % 32 == 0) atomicMin(&table_.least_key, least);
-    __syncthreads();
-    const std::int32_t all = scan();
+    __syncthreads();  // counted, and nobody reads an owner or the list any more
+    scan();
     if (const auto lane = static_cast<std::int32_t>(threadIdx.x); lane < 32)
-      plan.lay_out(lane, lane < kCategories ? before(lane + 1, all) - before(lane, all) : 0);
-    if (all > kOrdered) return all;
+      plan.lay_out(lane, lane < kCategories ? before(lane + 1) - before(lane) : 0);
     least = table_.least_key;
 #pragma unroll
-    for (std::int32_t i = 0; i < kSlotsPerThread; ++i) {
-      const std::uint32_t key = table_.owners[slot_of(i)];
-      if (key == kNoKey) continue;
-      table_.slots[table_.buckets[key >> bucket_shift_] + came_[i]] = static_cast<std::uint16_t>(slot_of(i));
-      if (key == least) plan.first = table_.ids[slot_of(i)];
+    for (std::int32_t i = 0; i < kOwn; ++i) {
+      if (place_of(i) >= all_) break;
+      const std::int32_t place = table_.buckets[keys_[i] >> bucket_shift_] + came[i];
+      table_.slots[place] = slots_[i];
+      table_.owners[place] = keys_[i];
+      if (keys_[i] == least) plan.first = table_.ids[slots_[i]];
     }
     __syncthreads();
-    return all;
   }
 
-  /// Goes by the order of buckets, so that a warp's threads compare with the same few keys.
-  __device__ void put(const GroupPlan& plan, const GroupOut& out, std::int32_t all) const {
+  /// Goes by the order of buckets, so that a warp's threads compare with the same few keys and write together.
+  __device__ void put(const GroupPlan& plan, const GroupOut& out) const {
 #pragma unroll 1
-    for (std::int32_t place = static_cast<std::int32_t>(threadIdx.x); place < all; place += kPlanThreads) {
+    for (std::int32_t place = static_cast<std::int32_t>(threadIdx.x); place < all_; place += kPlanThreads) {
       const std::int32_t slot = table_.slots[place];
-      const std::uint32_t key = table_.owners[slot];
+      const std::uint32_t key = table_.owners[place];
       const std::uint32_t bucket = key >> bucket_shift_, category = key >> category_shift_;
-      const std::int32_t begin = table_.buckets[bucket], end = bucket + 1 < kBuckets ? table_.buckets[bucket + 1] : all;
+      const std::int32_t begin = table_.buckets[bucket],
+                         end = bucket + 1 < kBuckets ? table_.buckets[bucket + 1] : all_;
       std::int32_t rank = begin;
-#pragma unroll 4
-      for (std::int32_t at = begin; at < end; ++at) rank += table_.owners[table_.slots[at]] < key ? 1 : 0;
+      for (std::int32_t at = begin; at < end; ++at) rank += table_.owners[at] < key ? 1 : 0;
       const std::int32_t column = plan.column_before[category] + rank - plan.entries_before[category];
       out.put(column, table_.ids[slot], table_.masks[slot]);
     }
   }
 
  private:
-  static constexpr std::int32_t kSlotsPerThread = kTableSlots / kPlanThreads, kWords = kBuckets / kPlanThreads / 2;
-  static constexpr std::int32_t kPlanWarps = kPlanThreads / 32;
+  static constexpr std::int32_t kOwn = (kOrdered + kPlanThreads - 1) / kPlanThreads;  ///< entries of a thread
+  static constexpr std::int32_t kWords = kBuckets / kPlanThreads / 2, kPlanWarps = kPlanThreads / 32;
 
-  [[nodiscard]] __device__ static std::int32_t slot_of(std::int32_t i) {
+  [[nodiscard]] __device__ static std::int32_t place_of(std::int32_t i) {
     return i * kPlanThreads + static_cast<std::int32_t>(threadIdx.x);
   }
 
   /// Entries of the categories before `category`: keys begin with it, so it begins with a bucket.
-  [[nodiscard]] __device__ std::int32_t before(std::int32_t category, std::int32_t all) const {
+  [[nodiscard]] __device__ std::int32_t before(std::int32_t category) const {
     const std::int32_t bucket = category << (category_shift_ - bucket_shift_);
-    return category < kCategories && bucket < kBuckets ? table_.buckets[bucket] : all;
+    return category < kCategories && bucket < kBuckets ? table_.buckets[bucket] : all_;
   }
 
-  /// Counts to how many come before, in place; returns how many there are.
-  __device__ std::int32_t scan() {
+  /// Counts to how many come before, in place.
+  __device__ void scan() {
     __shared__ std::int32_t of_warps[kPlanWarps];
     const auto thread = static_cast<std::int32_t>(threadIdx.x), lane = thread % 32;
     auto* own = reinterpret_cast<std::uint32_t*>(table_.buckets) + kWords * thread;
@@ -146,12 +149,8 @@ class GroupOrder {
     }
     if (lane == 31) of_warps[thread / 32] = upto;
     __syncthreads();
-    std::int32_t running = upto - mine, all = 0;
-#pragma unroll
-    for (std::int32_t warp = 0; warp < kPlanWarps; ++warp) {
-      running += warp < thread / 32 ? of_warps[warp] : 0;
-      all += of_warps[warp];
-    }
+    const std::int32_t ahead = lane < thread / 32 ? of_warps[lane] : 0;
+    std::int32_t running = upto - mine + __reduce_add_sync(~0u, ahead);
 #pragma unroll
     for (std::uint32_t& word : words) {
       const auto low = static_cast<std::uint32_t>(running), high = low + (word & 0xFFFFu);
@@ -161,12 +160,13 @@ class GroupOrder {
 #pragma unroll
     for (std::int32_t i = 0; i < kWords; ++i) own[i] = words[i];
     __syncthreads();
-    return all;
   }
 
   GroupTable& table_;
+  std::int32_t all_;
   int category_shift_, bucket_shift_;
-  std::uint16_t came_[kSlotsPerThread];  ///< entries of the bucket that were counted before
+  std::uint32_t keys_[kOwn];  ///< of the entries that this thread took from the list, and where they stand
+  std::uint16_t slots_[kOwn];
 };
 
 }  // namespace refrain::device

@@ -133,8 +133,8 @@ class CodeBringer : public Bringing<L> {
   }
 
   __device__ static void store_decoded(std::uint32_t to, std::uint32_t low, std::uint32_t high) {
-    store_shared16(to,
-                   {Format::decode(low), Format::decode(low >> 16), Format::decode(high), Format::decode(high >> 16)});
+    store_shared16(to, {Format::template decode<0>(low), Format::template decode<1>(low),
+                        Format::template decode<0>(high), Format::template decode<1>(high)});
   }
 
   int odd_;    ///< of the two rows that share eight lanes

@@ -130,9 +130,10 @@ struct Narrow {
   }
   __device__ static std::uint32_t v_chunk(int row, int chunk) { return static_cast<std::uint32_t>(chunk ^ (row & 6)); }
 
-  /// Two codes in the low half of `codes`.
+  /// The two codes in half `kHalf` of `codes`.
+  template <int kHalf>
   __device__ static std::uint32_t decode(std::uint32_t codes) {
-    const std::uint32_t halves = device::e4m3x2_to_f16x2(codes);
+    const std::uint32_t halves = device::e4m3x2_to_f16x2<kHalf>(codes);
     if constexpr (!kBf16) return halves;
     const float2 both = device::unpack<false>(halves);
     return device::pack_rounded<true>(both.x, both.y);
@@ -163,7 +164,7 @@ struct Narrow {
         q.get(4 * j + step, a);
 #pragma unroll
         for (int n = 0; n < 2; ++n)
-          device::mma_16x8x16<kBf16>(s[n], a, decode(words[n][step]), decode(words[n][step] >> 16));
+          device::mma_16x8x16<kBf16>(s[n], a, decode<0>(words[n][step]), decode<1>(words[n][step]));
       }
     }
   }
@@ -186,10 +187,10 @@ struct Narrow {
             __byte_perm(rows[0][word], rows[1][word], 0x5140), __byte_perm(rows[2][word], rows[3][word], 0x5140),
             __byte_perm(rows[0][word], rows[1][word], 0x7362), __byte_perm(rows[2][word], rows[3][word], 0x7362)};
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int shift = 16 * (i % 2);
-          device::mma_16x8x16<kBf16>(sums[4 * word + i], p[k], decode(pairs[i / 2 * 2] >> shift),
-                                     decode(pairs[i / 2 * 2 + 1] >> shift));
+        for (int pair = 0; pair < 2; ++pair) {
+          const std::uint32_t low = pairs[2 * pair], high = pairs[2 * pair + 1];
+          device::mma_16x8x16<kBf16>(sums[4 * word + 2 * pair], p[k], decode<0>(low), decode<0>(high));
+          device::mma_16x8x16<kBf16>(sums[4 * word + 2 * pair + 1], p[k], decode<1>(low), decode<1>(high));
         }
       }
     }
@@ -207,11 +208,12 @@ struct Narrow {
   /// 8 elements as fp32.
   __device__ static void decode8(const std::byte* from, float (&out)[8]) {
     const uint2 chunk = *reinterpret_cast<const uint2*>(from);
-    const std::uint32_t pairs[4] = {chunk.x, chunk.x >> 16, chunk.y, chunk.y >> 16};
+    const std::uint32_t words[2] = {chunk.x, chunk.y};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 both = device::unpack<false>(device::e4m3x2_to_f16x2(pairs[i]));
-      out[2 * i] = both.x, out[2 * i + 1] = both.y;
+    for (int i = 0; i < 2; ++i) {
+      const float2 low = device::unpack<false>(device::e4m3x2_to_f16x2<0>(words[i]));
+      const float2 high = device::unpack<false>(device::e4m3x2_to_f16x2<1>(words[i]));
+      out[4 * i] = low.x, out[4 * i + 1] = low.y, out[4 * i + 2] = high.x, out[4 * i + 3] = high.y;
     }
   }
 };

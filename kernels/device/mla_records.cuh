@@ -28,16 +28,17 @@ __device__ inline void store_shared_piece(std::uint32_t to, const uint4& value) 
   return __uint_as_float(code == 0xFF ? 0x7FC00000u : code == 0 ? 0x00400000u : code << 23);
 }
 
-/// Two codes in the low half of `codes`, scaled, as bf16x2.
+/// The two codes in half `kHalf` of `codes`, scaled, as bf16x2.
+template <int kHalf>
 [[nodiscard]] __device__ inline std::uint32_t scaled_pair(std::uint32_t codes, float scale) {
-  const float2 values = unpack<false>(e4m3x2_to_f16x2(codes));
+  const float2 values = unpack<false>(e4m3x2_to_f16x2<kHalf>(codes));
   return pack_rounded<true>(values.x * scale, values.y * scale);
 }
 
 /// Eight codes to a piece of eight bf16.
 [[nodiscard]] __device__ inline uint4 scaled_piece(std::uint32_t low, std::uint32_t high, float scale) {
-  return {scaled_pair(low, scale), scaled_pair(low >> 16, scale), scaled_pair(high, scale),
-          scaled_pair(high >> 16, scale)};
+  return {scaled_pair<0>(low, scale), scaled_pair<1>(low, scale), scaled_pair<0>(high, scale),
+          scaled_pair<1>(high, scale)};
 }
 
 /// The scale of the 16 codes of piece 8 * step + column, out of the entry's: four fp32, or seven UE8M0 in two words.

@@ -57,15 +57,22 @@ template <bool kBf16>
   return __half22float2(half);
 }
 
-/// The two E4M3 codes in the low half of `codes` as f16x2, exact; NaN stays NaN.
+/// The two E4M3 codes in half `kHalf` of `codes`, 0 or 1 (the high one), as f16x2, exact; NaN stays NaN. The
+/// instruction takes either half where it lies: no shift ahead of it.
+template <int kHalf>
 [[nodiscard]] __device__ inline std::uint32_t e4m3x2_to_f16x2(std::uint32_t codes) {
+  static_assert(kHalf == 0 || kHalf == 1);
 #if __CUDA_ARCH__ >= 890
   std::uint32_t out;
-  asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %1; cvt.rn.f16x2.e4m3x2 %0, lo; }" : "=r"(out) : "r"(codes));
+  if constexpr (kHalf == 0)
+    asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %1; cvt.rn.f16x2.e4m3x2 %0, lo; }" : "=r"(out) : "r"(codes));
+  else
+    asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %1; cvt.rn.f16x2.e4m3x2 %0, hi; }" : "=r"(out) : "r"(codes));
   return out;
 #else
   // Exponent and mantissa moved into fp16's fields are 2^-8 of the value, subnormals included.
-  const std::uint32_t wide = __byte_perm(codes, 0, 0x1404);  // each code in the high byte of its half
+  const std::uint32_t wide =
+      __byte_perm(codes, 0, kHalf == 0 ? 0x1404 : 0x3424);  // each code in the high byte of its half
   std::uint32_t bits = (wide & 0x80008000u) | (wide & 0x7F007F00u) >> 1;
   __half2 half;
   __builtin_memcpy(&half, &bits, sizeof half);

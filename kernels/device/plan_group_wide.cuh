@@ -83,8 +83,8 @@ __device__ inline std::int32_t wide_rank(const GroupPlan& plan, const WideUnion&
 }
 
 /// By all threads of a block; `plan.rows` is filled and `plan.first` 0.
-__device__ inline void plan_group_wide(const PlanGroupedArgs& args, const GroupOut& out, GroupPlan& plan,
-                                       WideUnion& all) {
+__noinline__ __device__ void plan_group_wide(const PlanGroupedArgs& args, const GroupOut& out, GroupPlan& plan,
+                                             WideUnion& all) {
   const auto thread = static_cast<std::int32_t>(threadIdx.x), threads = static_cast<std::int32_t>(blockDim.x);
   if (thread < kCategories * kGroupRows) all.counts[thread / kGroupRows][thread % kGroupRows] = 0;
   for (std::int32_t i = thread; i < kGroupEntries; i += threads) {

@@ -26,13 +26,20 @@ inline constexpr std::int64_t kNone = -1;
   return min(position, std::int64_t{max(batch.seq_len[request], 0)} - 1) + 1;
 }
 
-/// Of a KvPoolView or an MlaPoolView: the page of a request's token (>= 0), or kNone where the table has none. Page 0
-/// is no page of any request. Divided as the token's own type: 64 bits take several times as long.
+/// The table's entry for page `index` (>= 0) of a request, whatever it says; past the table's end 0, which is no page
+/// of any request.
+[[nodiscard]] __device__ inline std::int32_t page_entry(const BatchView& batch, std::int32_t request,
+                                                        std::int64_t index) {
+  return index < batch.pages_per_request ? batch.page_table[std::int64_t{request} * batch.pages_per_request + index]
+                                         : 0;
+}
+
+/// Of a KvPoolView or an MlaPoolView: the page of a request's token (>= 0), or kNone where the table has none. Divided
+/// as the token's own type: 64 bits take several times as long.
 template <class Pool, class Token>
 [[nodiscard]] __device__ std::int64_t page_of(const BatchView& batch, const Pool& pool, std::int32_t request,
                                               Token token) {
-  if (token / pool.page_size >= batch.pages_per_request) return kNone;
-  const std::int64_t page = batch.page_table[std::int64_t{request} * batch.pages_per_request + token / pool.page_size];
+  const std::int64_t page = page_entry(batch, request, token / pool.page_size);
   return page >= 1 && page < pool.pages ? page : kNone;
 }
 
@@ -62,11 +69,19 @@ struct RowSelection {
   std::int32_t complete;    ///< blocks
   std::int32_t tail_first;  ///< the tail's first token
   std::int32_t tail;        ///< tokens of an accepted tail, else 0
+
+  /// Drops the tail unless the selection names it; `named` is its entry behind the complete blocks.
+  __device__ void accept_tail(std::int32_t named) {
+    if (tail_first >= seq_len || named != tail_first) tail = 0;
+  }
+  __device__ void accept_tail() {
+    if (tail != 0) accept_tail(blocks[4 * complete]);
+  }
 };
 
-/// A selection without entries for a row whose request does not exist.
-[[nodiscard]] __device__ inline RowSelection row_selection(const BatchView& batch, const std::int32_t* selected,
-                                                           std::int32_t row) {
+/// A selection without entries for a row whose request does not exist; its tail is still to be accepted.
+[[nodiscard]] __device__ inline RowSelection row_blocks(const BatchView& batch, const std::int32_t* selected,
+                                                        std::int32_t row) {
   RowSelection s{};
   const auto visible = static_cast<std::int32_t>(visible_tokens(batch, row));
   if (visible == 0) return s;
@@ -75,7 +90,14 @@ struct RowSelection {
   s.seq_len = batch.seq_len[s.request];
   s.complete = min(min(visible / 4, s.seq_len / 4), kSelectedBlocks);
   s.tail_first = visible / 4 * 4;
-  if (s.blocks[4 * s.complete] == s.tail_first && s.tail_first < s.seq_len) s.tail = visible & 3;
+  s.tail = visible & 3;
+  return s;
+}
+
+[[nodiscard]] __device__ inline RowSelection row_selection(const BatchView& batch, const std::int32_t* selected,
+                                                           std::int32_t row) {
+  RowSelection s = row_blocks(batch, selected, row);
+  s.accept_tail();
   return s;
 }
 

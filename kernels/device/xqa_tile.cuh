@@ -64,7 +64,7 @@ __device__ void score_stage(Scores<Shape>& scores, const Query& q, std::uint32_t
         const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          mma_16x8x16<false>(scores[n], a[i], e4m3x2_to_f16x2(words[i]), e4m3x2_to_f16x2(words[i] >> 16));
+          mma_16x8x16<false>(scores[n], a[i], e4m3x2_to_f16x2<0>(words[i]), e4m3x2_to_f16x2<1>(words[i]));
       }
     }
   } else {
@@ -90,10 +90,10 @@ __device__ inline void accumulate_word(float (*out)[4], const std::uint32_t (&p)
                                        const std::uint32_t (&high)[2]) {
   const std::uint32_t low01 = __byte_perm(low[0], low[1], 0x5140), high01 = __byte_perm(high[0], high[1], 0x5140);
   const std::uint32_t low23 = __byte_perm(low[0], low[1], 0x7362), high23 = __byte_perm(high[0], high[1], 0x7362);
-  mma_16x8x16<false>(out[0], p, e4m3x2_to_f16x2(low01), e4m3x2_to_f16x2(high01));
-  mma_16x8x16<false>(out[1], p, e4m3x2_to_f16x2(low01 >> 16), e4m3x2_to_f16x2(high01 >> 16));
-  mma_16x8x16<false>(out[2], p, e4m3x2_to_f16x2(low23), e4m3x2_to_f16x2(high23));
-  mma_16x8x16<false>(out[3], p, e4m3x2_to_f16x2(low23 >> 16), e4m3x2_to_f16x2(high23 >> 16));
+  mma_16x8x16<false>(out[0], p, e4m3x2_to_f16x2<0>(low01), e4m3x2_to_f16x2<0>(high01));
+  mma_16x8x16<false>(out[1], p, e4m3x2_to_f16x2<1>(low01), e4m3x2_to_f16x2<1>(high01));
+  mma_16x8x16<false>(out[2], p, e4m3x2_to_f16x2<0>(low23), e4m3x2_to_f16x2<0>(high23));
+  mma_16x8x16<false>(out[3], p, e4m3x2_to_f16x2<1>(low23), e4m3x2_to_f16x2<1>(high23));
 }
 
 /// out += p @ v for the stage's tokens 16 * half .. 16 * half + 15; `p` is their A fragment, `v` the stage's V plane.

@@ -30,7 +30,8 @@ std::vector<SceneShape> shapes(Rng& rng) {
                                  small({3}, {3}, 14),
                                  eight_requests(2051),
                                  eight_requests(5000)};
-  for (SceneShape& shape : all) shape.page_size = 4 << rng() % 5;
+  for (SceneShape& shape : all)
+    shape.page_size = rng() % 2 == 0 ? 4 << rng() % 5 : 4 * (1 + static_cast<std::int32_t>(rng() % 40));
   return all;
 }
 

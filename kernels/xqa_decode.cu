@@ -62,6 +62,20 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   if (device::count_in<Shape>(args, split, tail, group)) device::merge_splits<Shape>(args, split, tail, shared, group);
 }
 
+/// Of an E4M3 launch: so many that three a multiprocessor, of less under way each, give a model's decode some 2 to 5 %.
+constexpr std::int64_t kManyBlocks = 1024;
+
+[[nodiscard]] int shared_bytes_a_block() {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) == cudaSuccess)
+    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return bytes;
+}
+
+[[nodiscard]] std::int64_t blocks_of(const XqaDecodeArgs& args) {
+  return std::int64_t{args.slots} * args.partitions * args.pool.kv_heads;
+}
+
 [[maybe_unused]] bool aligned(const void* data, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
@@ -74,7 +88,7 @@ void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   assert(args.slots > 0 && args.slots <= args.batch.bucket && args.partitions > 0 && args.partition_tokens > 0);
   assert(!args.every_row || args.slots == args.batch.bucket);
   assert(args.heads % args.pool.kv_heads == 0 && args.heads / args.pool.kv_heads <= device::kXqaHeads);
-  assert(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads <= INT32_MAX);
+  assert(blocks_of(args) <= INT32_MAX);
   // P has the query's dtype and meets V in one MMA; E4M3 becomes fp16, which bf16 queries would leave the range of.
   assert(args.q_dtype == (args.pool.dtype == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16));
   assert(args.partial_dtype == Dtype::fp32 || args.partial_dtype == Dtype::fp16);
@@ -82,16 +96,9 @@ void assert_kernel_shape([[maybe_unused]] const XqaDecodeArgs& args) {
   assert(aligned(args.partials, 16) && aligned(args.out, 16));
 }
 
-[[nodiscard]] int shared_bytes_a_block() {
-  int device = 0, bytes = 0;
-  if (cudaGetDevice(&device) == cudaSuccess)
-    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return bytes;
-}
-
 template <class Shape>
 void launch(const XqaDecodeArgs& args, KernelPlace place) {
-  const auto blocks = static_cast<unsigned>(std::int64_t{args.slots} * args.partitions * args.pool.kv_heads);
+  const auto blocks = static_cast<unsigned>(blocks_of(args));
   // Not a stream operation, so legal in a capture; should it fail, so does the launch, and the driver reads that.
   cudaFuncSetAttribute(xqa_decode_kernel<Shape>, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes);
   launch_kernel(xqa_decode_kernel<Shape>, blocks, Shape::kThreads, Shape::kSharedBytes, place, args);
@@ -99,9 +106,12 @@ void launch(const XqaDecodeArgs& args, KernelPlace place) {
 
 template <device::KvFormat kFormat, int kDim>
 void launch_width(const XqaDecodeArgs& args, KernelPlace place) {
-  using Wide = device::XqaShape<kFormat, kDim, 1>;
+  using device::XqaShape, device::XqaWidth;
+  using Wide = XqaShape<kFormat, kDim, XqaWidth::wide, 1>;
   if (args.wide && shared_bytes_a_block() >= Wide::kSharedBytes) return launch<Wide>(args, place);
-  launch<device::XqaShape<kFormat, kDim, 2>>(args, place);
+  if constexpr (kFormat == device::KvFormat::e4m3 && kDim <= 128)
+    if (blocks_of(args) >= kManyBlocks) return launch<XqaShape<kFormat, kDim, XqaWidth::narrow, 3>>(args, place);
+  launch<XqaShape<kFormat, kDim, XqaWidth::narrow, 2>>(args, place);
 }
 
 template <device::KvFormat kFormat>

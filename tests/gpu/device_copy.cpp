@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tests/catch.hpp"
 
@@ -11,6 +12,12 @@ namespace {
 
 constexpr std::size_t kGuard = 1024;
 constexpr int kGuardByte = 0xC3;
+
+bool is_intact(const std::byte* guard) {
+  std::array<std::byte, kGuard> bytes;
+  require_success(cudaMemcpy(bytes.data(), guard, kGuard, cudaMemcpyDeviceToHost), "cudaMemcpy of a guard");
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{kGuardByte}; });
+}
 
 template <class T>
 void move(const DeviceCopy& copy, T*& pointer) {
@@ -50,15 +57,12 @@ void DeviceCopy::upload(const Memory::Photo& photo) {
 Memory::Photo DeviceCopy::download() const {
   Memory::Photo photo;
   for (const Block& block : blocks_) {
-    std::vector<std::byte> whole(block.bytes + 2 * kGuard);
-    require_success(cudaMemcpy(whole.data(), block.device - kGuard, whole.size(), cudaMemcpyDeviceToHost),
-                    "cudaMemcpy from the device");
-    const auto intact = [](std::byte byte) { return byte == std::byte{kGuardByte}; };
-    const auto first = whole.begin() + kGuard, last = whole.end() - kGuard;
     INFO("block " << photo.size());
-    REQUIRE(std::all_of(whole.begin(), first, intact));
-    REQUIRE(std::all_of(last, whole.end(), intact));
-    photo.emplace_back(first, last);
+    REQUIRE(is_intact(block.device - kGuard));
+    REQUIRE(is_intact(block.device + block.bytes));
+    std::vector<std::byte>& bytes = photo.emplace_back(block.bytes);
+    require_success(cudaMemcpy(bytes.data(), block.device, bytes.size(), cudaMemcpyDeviceToHost),
+                    "cudaMemcpy from the device");
   }
   return photo;
 }

@@ -56,12 +56,12 @@ void require_writes(const Outcome& twin, const Outcome& a, const Outcome& b) {
     const Outcome::Array& want = twin.arrays[i];
     for (std::size_t at = 0; at < want.bytes.size() / want.piece_bytes; ++at) {
       const bool left = is_pattern(want.piece(at), kPatterns[0]);
-      INFO(want.name << ' ' << at << (left ? ", left" : ", written"));
       const auto got = a.arrays[i].piece(at), other = b.arrays[i].piece(at);
-      if (left)
-        REQUIRE((is_pattern(got, kPatterns[0]) && is_pattern(other, kPatterns[1])));
-      else
-        REQUIRE(std::equal(got.begin(), got.end(), other.begin()));
+      const bool right = left ? is_pattern(got, kPatterns[0]) && is_pattern(other, kPatterns[1])
+                              : std::equal(got.begin(), got.end(), other.begin());
+      if (right) continue;  // millions are: an assertion for each would take longer than the decode and its copies
+      INFO(want.name << ' ' << at << (left ? ", left" : ", written"));
+      REQUIRE(right);
     }
   }
 }

@@ -69,8 +69,9 @@ TEST_CASE("xqa splits on the GPU: a row has the same bits alone and among others
   const std::uint64_t seed = fresh_seed();
   INFO("seed " << seed);
   Rng rng(seed);
-  // One of each element size; every run copies the whole scene.
-  for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {
+  // Of each element size, and of E4M3 both dims of which three blocks share a multiprocessor where there are many.
+  // Every run copies the whole scene.
+  for (const Case& c : {kCases[1], kCases[2], kCases[3], kCases[4], kCases[5]}) {
     CAPTURE(to_string(c.kv), c.heads, c.kv_heads, c.dim, c.most, c.fewest);
     Scene scene = scene_of(c, 0, rng);
     XqaRun all(scene, options_of(c));
@@ -88,6 +89,13 @@ TEST_CASE("xqa splits on the GPU: a row has the same bits alone and among others
         CHECK(same_bits(*run, run == &beside ? 1 : 0, all, row));
       }
     }
+    // So many blocks that over E4M3 three of them share a multiprocessor.
+    constexpr std::int32_t kCrowd = 150;
+    XqaRun crowded = route_of_rows(scene, std::vector<std::int32_t>(kCrowd, last), kCrowd, options_of(c));
+    crowded.decode.wide = wide;
+    decode_on_device(scene, crowded);
+    CHECK(same_bits(crowded, 0, all, last));
+    CHECK(same_bits(crowded, kCrowd - 1, all, last));
     Case other = c;
     other.most += 1;
     XqaRun elsewhere = route_of_rows(scene, {last}, 1, options_of(other));

@@ -131,9 +131,11 @@ template <class Format, GroupedGuard kGuard>
 __global__ void __launch_bounds__(WgmmaLayout<Format>::kThreads, 1)
     grouped_attention_wgmma_kernel(const __grid_constant__ GroupedAttentionArgs args, const std::int32_t splits) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  device::wait_for_previous();
   using L = WgmmaLayout<Format>;
   extern __shared__ __align__(1024) std::byte shared[];
+  const grouped::Stages<L> stages(shared);
+  set_up<L>(shared, stages);
+  device::wait_for_previous();
   Work work(args, splits);
   // Said to be the same in all lanes, so that neither branch is one of single threads.
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / grouped::kGroupThreads, 0);
@@ -142,8 +144,6 @@ __global__ void __launch_bounds__(WgmmaLayout<Format>::kThreads, 1)
   if (bringer >= 0) planned = {args, work, bringer, 0, L::kBringers};
   work.count_tiles(args);
   if (work.tiles == 0) return grouped::write_empty_rows<L>(args, work);
-  const grouped::Stages<L> stages(shared);
-  set_up<L>(shared, stages);
   if (bringer >= 0) {
     device::give_registers<L::kBringRegisters>();
     bring_all<L, kGuard>(args, work, shared, stages, bringer, planned);

@@ -10,6 +10,7 @@
 #include "kernels/device/group_plan.cuh"
 #include "kernels/device/group_table.cuh"
 #include "kernels/device/plan_group_wide.cuh"
+#include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/page_division.hpp"
 #include "kernels/plan_grouped.hpp"
@@ -82,9 +83,24 @@ struct Blocks {
         at(static_cast<std::int32_t>(threadIdx.x) % kSelectedBlocks) {
     const std::int32_t* from = args.selected + std::int64_t{group * kGroupRows + first} * kSelectedWidth;
 #pragma unroll
-    for (std::int32_t q = 0; q < kQueries; ++q)
+    for (std::int32_t q = 0; q < kQueries; ++q) take(from + q * kSelectedWidth, entries[q]);
+  }
+
+ private:
+  /// Rows are no multiple of 16 bytes: two accesses of 16 bytes, of which a warp's lie side by side, and not four words
+  /// each 16 bytes from its neighbour's. The second ends within the row, and the first begins before it only where
+  /// another row is (`selected` is aligned).
+  __device__ void take(const std::int32_t* row, std::int32_t (&four)[4]) const {
+    const auto past =
+        static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / 4 % 4);  // words; the same in all threads
+    const int4* quads = reinterpret_cast<const int4*>(row - past) + at;
+    const int4 low = quads[0], high = past == 0 ? low : quads[1];
+    const std::int32_t words[7] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z};
+    std::int32_t odd[6];
 #pragma unroll
-      for (std::int32_t i = 0; i < 4; ++i) entries[q][i] = from[q * kSelectedWidth + 4 * at + i];
+    for (int i = 0; i < 6; ++i) odd[i] = past % 2 == 0 ? words[i] : words[i + 1];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) four[i] = past < 2 ? odd[i] : odd[i + 2];
   }
 };
 
@@ -167,6 +183,22 @@ __device__ bool unite(const PlanGroupedArgs& args, const PageDivision& page_of_t
   return __syncthreads_and(room);
 }
 
+/// The plan's rows, by one warp. The lengths of the first requests are asked for with the rows' requests: else they
+/// were another trip to memory.
+__device__ void begin_rows(const PlanGroupedArgs& args, GroupPlan& plan, std::int32_t group, std::int32_t lane) {
+  const BatchView& batch = args.batch;
+  const std::int32_t row = group * kGroupRows + lane % kGroupRows, request = batch.token_to_req[row];
+  const std::int64_t position = batch.query_pos[row];
+  std::int32_t length = __shfl_sync(~0u, lane < batch.requests ? batch.seq_len[lane] : 0, request);
+  if (!device::is_request(batch, request))
+    length = 0;
+  else if (request >= 32)
+    length = batch.seq_len[request];
+  const RowSelection selection = device::row_blocks(args.selected, row, request, position, length);
+  if (lane < kGroupRows) plan.rows[lane] = selection;
+  if (lane == 0) plan.first = 0;
+}
+
 /// A group that is not planned, by all threads.
 __device__ void leave_out(const GroupOut& out) {
   out.put_unused(0, 0);
@@ -190,10 +222,8 @@ __global__ void __launch_bounds__(kThreads, kThreads == device::kManyThreads ? 2
   const Blocks blocks(args, group, 0);
   if (thread >= 32)
     device::clear<kThreads>(shared.table);
-  else if (thread < kGroupRows)
-    plan.rows[thread] = device::row_blocks(args.batch, args.selected, group * kGroupRows + thread);
-  else if (thread == kGroupRows)
-    plan.first = 0;
+  else
+    begin_rows(args, plan, group, thread);
   __syncthreads();
   if (end > rows) return leave_out(out);
   if (token_bits <= device::kMaxTokenBits && unite<kThreads>(args, page_of_token, plan, shared.table, group, blocks) &&
@@ -227,6 +257,7 @@ bool are_many(std::int32_t groups) {
 
 void launch_at(const PlanGroupedArgs& args, KernelPlace place) {
   assert_microblocks(args.pool);
+  assert(device::aligned16(args.selected));
   assert(args.batch.bucket > 0 && args.groups == (args.batch.bucket + kGroupRows - 1) / kGroupRows);
   are_many(args.groups) ? launch<device::kManyThreads>(args, place) : launch<device::kSoonThreads>(args, place);
 }

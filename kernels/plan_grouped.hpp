@@ -39,7 +39,8 @@ inline constexpr std::int32_t kGroupedHeads =
 }
 
 struct PlanGroupedArgs {
-  const std::int32_t* selected = nullptr;  ///< [bucket, kSelectedWidth] token indices within the request, -1 = none
+  const std::int32_t* selected = nullptr;  ///< [bucket, kSelectedWidth] token indices within the request, -1 = none; on
+                                           ///< a device aligned to 16 bytes
   BatchView batch;
   KvPoolView pool;                      ///< only its shape is used
   std::int32_t* microblocks = nullptr;  ///< out [groups, kGroupedWidth]; pad and unused entries: see fix_padding

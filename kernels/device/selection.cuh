@@ -17,13 +17,21 @@ inline constexpr std::int64_t kNone = -1;
   return max(0, min(*batch.rows, batch.bucket));
 }
 
+[[nodiscard]] __device__ inline bool is_request(const BatchView& batch, std::int32_t request) {
+  return request >= 0 && request < batch.requests;
+}
+
+/// Tokens up to a row's own position, of a request of `length`.
+[[nodiscard]] __device__ inline std::int64_t visible_of(std::int64_t position, std::int32_t length) {
+  return min(max(position, std::int64_t{-1}), std::int64_t{max(length, 0)} - 1) + 1;
+}
+
 /// Tokens that a row may see: up to its own position, and none of a request that does not exist.
 [[nodiscard]] __device__ inline std::int64_t visible_tokens(const BatchView& batch, std::int32_t row) {
   // Both at once, for each is a trip to memory and the length behind them is another.
   const std::int32_t request = batch.token_to_req[row];
-  const std::int64_t position = max(batch.query_pos[row], std::int64_t{-1});
-  if (request < 0 || request >= batch.requests) return 0;
-  return min(position, std::int64_t{max(batch.seq_len[request], 0)} - 1) + 1;
+  const std::int64_t position = batch.query_pos[row];
+  return is_request(batch, request) ? visible_of(position, batch.seq_len[request]) : 0;
 }
 
 /// The table's entry for page `index` (>= 0) of a request, whatever it says; past the table's end 0, which is no page
@@ -79,24 +87,30 @@ struct RowSelection {
   }
 };
 
-/// A selection without entries for a row whose request does not exist; its tail is still to be accepted.
-[[nodiscard]] __device__ inline RowSelection row_blocks(const BatchView& batch, const std::int32_t* selected,
-                                                        std::int32_t row) {
+/// The selection of a row at `position` of a request of `length`, whose tail is still to be accepted. Without entries
+/// where the length is 0.
+[[nodiscard]] __device__ inline RowSelection row_blocks(const std::int32_t* selected, std::int32_t row,
+                                                        std::int32_t request, std::int64_t position,
+                                                        std::int32_t length) {
   RowSelection s{};
-  const auto visible = static_cast<std::int32_t>(visible_tokens(batch, row));
+  const auto visible = static_cast<std::int32_t>(visible_of(position, length));
   if (visible == 0) return s;
   s.blocks = selected + std::int64_t{row} * kSelectedWidth;
-  s.request = batch.token_to_req[row];
-  s.seq_len = batch.seq_len[s.request];
+  s.request = request;
+  s.seq_len = length;
   s.complete = min(min(visible / 4, s.seq_len / 4), kSelectedBlocks);
   s.tail_first = visible / 4 * 4;
   s.tail = visible & 3;
   return s;
 }
 
+/// A selection without entries for a row whose request does not exist.
 [[nodiscard]] __device__ inline RowSelection row_selection(const BatchView& batch, const std::int32_t* selected,
                                                            std::int32_t row) {
-  RowSelection s = row_blocks(batch, selected, row);
+  const std::int32_t request = batch.token_to_req[row];
+  const std::int64_t position = batch.query_pos[row];
+  RowSelection s =
+      row_blocks(selected, row, request, position, is_request(batch, request) ? batch.seq_len[request] : 0);
   s.accept_tail();
   return s;
 }

@@ -21,15 +21,18 @@ SceneShape eight_requests(std::int32_t length) {
   return small(std::vector<std::int32_t>(8, length), std::vector<std::int32_t>(8, 1));
 }
 
-/// Shapes from one short request to eight that share nothing, with any page size.
+/// Shapes from one short request to eight that share nothing, and to more than a warp has lanes, with any page size.
 std::vector<SceneShape> shapes(Rng& rng) {
+  std::vector<std::int32_t> forty(40);
+  for (std::int32_t& length : forty) length = 1 + static_cast<std::int32_t>(rng() % 900);
   std::vector<SceneShape> all = {small({2048}, {19}),
                                  small({2600, 37, 900}, {10, 3, 14}, 5),
                                  small({50, 61, 72, 83, 94, 105, 16, 27}, {1, 1, 1, 1, 1, 1, 1, 1}),
                                  small({9000}, {16}),
                                  small({3}, {3}, 14),
                                  eight_requests(2051),
-                                 eight_requests(5000)};
+                                 eight_requests(5000),
+                                 small(forty, std::vector<std::int32_t>(40, 1))};
   for (SceneShape& shape : all)
     shape.page_size = rng() % 2 == 0 ? 4 << rng() % 5 : 4 * (1 + static_cast<std::int32_t>(rng() % 40));
   return all;

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/device_code.hpp"
 #include "kernels/grouped_attention_kernels.hpp"
-#include "kernels/wgmma_support.hpp"
 
 namespace refrain::bench {
 namespace {

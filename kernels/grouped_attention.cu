@@ -14,10 +14,10 @@
 #include "kernels/device/grouped_merge.cuh"
 #include "kernels/device/grouped_shape.cuh"
 #include "kernels/device/grouped_softmax.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/grouped_attention_kernels.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
-#include "kernels/wgmma_support.hpp"
 
 namespace refrain {
 namespace {
@@ -141,12 +141,9 @@ __global__ void __launch_bounds__(grouped::kThreads, 2)
   if (work.splits > 1) grouped::group_parts();
 }
 
-/// Blocks that share a group: as many as fill a chip of about 128 multiprocessors once, where clusters exist.
+/// Blocks that share a group: as many as fill a chip of about 128 multiprocessors once, where the code knows clusters.
 std::int32_t splits_for(std::int32_t groups) {
-  int device = 0, major = 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess || major < 9)
-    return 1;
+  if (code_architecture() < 90) return 1;
   std::int32_t splits = 1;
   while (splits < 8 && groups * splits * 2 <= 256) splits *= 2;
   return splits;

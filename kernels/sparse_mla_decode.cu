@@ -2,9 +2,9 @@
 // every launch; a split without entries writes its LSE and leaves its partial.
 #include "kernels/device/mla_block.cuh"
 #include "kernels/device/mla_launch.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/sparse_mla_kernels.hpp"
-#include "kernels/wgmma_support.hpp"
 
 namespace refrain {
 namespace {

@@ -3,9 +3,9 @@
 #include "kernels/device/codec.cuh"
 #include "kernels/device/mla_block.cuh"
 #include "kernels/device/mla_launch.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/sparse_mla_kernels.hpp"
-#include "kernels/wgmma_support.hpp"
 
 namespace refrain {
 namespace {

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "kernels/device_code.hpp"
+
 namespace refrain::device {
 
 /// Until the kernels ahead are done and what they wrote can be read; then lets the kernel behind take its places. Only
@@ -30,24 +32,18 @@ namespace refrain {
 /// Whether a kernel waits for the whole of the one ahead of it, or starts early and waits on the device.
 enum class Start : unsigned char { after, early };
 
-/// Where a kernel goes. Early becomes `after` on a device that can't (before sm_90).
+/// Where a kernel goes. Early becomes `after` where the code that runs does not wait (made for less than sm_90).
 struct KernelPlace {
   cudaStream_t stream = nullptr;
   Start start = Start::after;
 };
-
-[[nodiscard]] inline bool device_starts_early() {
-  int device = 0, major = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
-}
 
 /// What a launch says beside its shape. It stays where it is while a configuration points to it.
 class LaunchAttributes {
  public:
   /// `cluster`: blocks that share one; 1 is none.
   explicit LaunchAttributes(Start start, unsigned cluster = 1) {
-    if (start == Start::early && device_starts_early()) {
+    if (start == Start::early && code_architecture() >= 90) {
       all_[count_].id = cudaLaunchAttributeProgrammaticStreamSerialization;
       all_[count_++].val.programmaticStreamSerializationAllowed = 1;
     }

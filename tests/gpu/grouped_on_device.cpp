@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/device_code.hpp"
 #include "kernels/grouped_attention_kernels.hpp"
-#include "kernels/wgmma_support.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_run.hpp"
 

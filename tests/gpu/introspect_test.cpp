@@ -7,6 +7,8 @@
 #include <string>
 
 #include "graphs/cuda/driver_calls.hpp"
+#include "kernels/device_code.hpp"
+#include "kernels/rms_norm.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/introspect_kernels.hpp"
 
@@ -207,6 +209,23 @@ TEST_CASE("introspection: memory that a graph allocates is a buffer of it, thoug
   CHECK(graph.buffers[0].base == address_of(made));
   CHECK(graph.buffers[0].bytes == 8192);
   CHECK(graph.buffers[0].space == MemorySpace::device);
+}
+
+TEST_CASE("introspection: an op starts early where its code waits and nowhere else") {
+  Memory m;
+  const RmsNormArgs args{.x = m.a,
+                         .weight = m.b,
+                         .rows = reinterpret_cast<const std::int32_t*>(m.pinned),
+                         .bucket = 1,
+                         .width = 8,
+                         .out = m.out};
+  const Graph graph = captured([&](cudaStream_t stream) {
+                        rms_norm.launch(args, stream);
+                        rms_norm.launch_early(args, stream);
+                      }).graph;
+  REQUIRE(graph.edges.size() == 1);
+  // Not where the device is new enough: it may run code that is not (tried by CUDA_FORCE_PTX_JIT=1).
+  CHECK((graph.edges[0].kind == EdgeKind::programmatic) == (code_architecture() >= 90));
 }
 
 TEST_CASE("introspection: edges follow the streams, and a programmatic launch makes a programmatic edge") {

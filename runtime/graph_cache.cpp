@@ -6,6 +6,8 @@
 #include <cassert>
 #include <chrono>
 
+#include "runtime/owned_stream.hpp"
+
 namespace refrain {
 
 const char* to_string(Served served) noexcept {
@@ -26,7 +28,10 @@ GraphCache::GraphCache(const CaptureBench& bench, StepRecorder steps, CacheOptio
 }
 
 GraphCache::~GraphCache() {
-  if (!slots_.empty()) (void)bench_.driver.synchronize(bench_.stream);
+  if (slots_.empty()) return;
+  const RelaxedCaptureMode relaxed(bench_.driver);
+  (void)bench_.driver.synchronize(bench_.stream);
+  slots_.clear();
 }
 
 WarmUp GraphCache::warm_up(const BucketPolicy& policy, const std::function<StepKey(std::int32_t size)>& key_for,

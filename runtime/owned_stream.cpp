@@ -2,17 +2,20 @@
 
 namespace refrain {
 
+RelaxedCaptureMode::RelaxedCaptureMode(Driver& driver)
+    : driver_(driver), exchanged_(driver.exchange_capture_mode(mode_) == Status::success) {}
+
+RelaxedCaptureMode::~RelaxedCaptureMode() {
+  if (exchanged_) (void)driver_.exchange_capture_mode(mode_);
+}
+
 OwnedStream::OwnedStream(Driver& driver) : driver_(driver) {
   check(driver_.create_stream(stream_), "cudaStreamCreateWithFlags");
 }
 
 OwnedStream::~OwnedStream() {
-  // Waiting would break a global capture of another stream, of whichever thread, in any other mode. A broken context
-  // answers with errors: there is nobody to tell.
-  CaptureMode mode = CaptureMode::relaxed;
-  const bool exchanged = driver_.exchange_capture_mode(mode) == Status::success;
-  (void)driver_.synchronize(stream_);
-  if (exchanged) (void)driver_.exchange_capture_mode(mode);
+  const RelaxedCaptureMode relaxed(driver_);
+  (void)driver_.synchronize(stream_);  // a broken context answers with errors: there is nobody to tell
   (void)driver_.destroy_stream(stream_);
 }
 

@@ -8,6 +8,21 @@
 
 namespace refrain {
 
+/// For who ends: while it lives, this thread's calls break no global capture of another stream, of whichever thread, as
+/// waiting and destroying graphs would in any other mode.
+class RelaxedCaptureMode {
+ public:
+  explicit RelaxedCaptureMode(Driver& driver);
+  ~RelaxedCaptureMode();
+  RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
+  RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
+
+ private:
+  Driver& driver_;
+  CaptureMode mode_ = CaptureMode::relaxed;  ///< then that before
+  bool exchanged_;
+};
+
 class OwnedStream {
  public:
   /// Throws Error{driver}. The driver outlives it.

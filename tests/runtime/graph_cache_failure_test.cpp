@@ -33,6 +33,19 @@ TEST_CASE("graph cache: a capture that fails names its first violation and runs 
   CHECK(graph_of(stats, "decode rows=3").eager == warm.eager[0].second);
 }
 
+TEST_CASE("graph cache: it goes during a global capture of another stream, which stays whole") {
+  HostDriver host;
+  CacheWorld w(host);
+  w.warm_up(2);
+  CHECK(w.run(2, 2) == Outcome{Served::hit, true});
+  const OwnedStream capturing(host);
+  check(host.begin_capture(capturing, CaptureMode::global), "cudaStreamBeginCapture");
+  w.cache.reset();
+  GraphHandle graph;
+  CHECK(host.end_capture(capturing, graph) == Status::success);
+  CHECK(host.destroy(graph) == Status::success);
+}
+
 TEST_CASE("graph cache: a graph with an error in its audit is not admitted") {
   HostDriver host;
   CacheWorld w(host);

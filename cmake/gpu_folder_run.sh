@@ -101,18 +101,32 @@ TABLE
 sanitize() {
   command -v compute-sanitizer >/dev/null || { say "compute-sanitizer (CUDA toolkit) is not in PATH"; return 2; }
   mkdir -p results
-  local tool program tests log=results/sanitizer.log failed=0 output
-  printf '%s, commit %s\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)" \
-    "$REFRAIN_COMMIT" >"$log"
+  local tool program tests log=results/sanitizer.log parts run=0 failed=0
+  parts=$(mktemp -d)
   while read -r tool program tests; do
-    printf '\n== compute-sanitizer --tool %s %s "%s"\n' "$tool" "$program" "$tests" >>"$log"
-    output=$(compute-sanitizer --report-api-errors no --error-exitcode 9 --tool "$tool" \
-      "$here/bin/$program" "$tests" 2>&1 </dev/null) || failed=1
-    grep -E '^=========|^All tests|^test cases|^assertions' <<<"$output" |
-      grep -v 'COMPUTE-SANITIZER\|Host Frame' | sed -n 1,40p >>"$log" # not head, which would end the pipe, and this script
+    run=$((run + 1))
+    while [ "$(jobs -rp | wc -l)" -ge "$sanitizers" ]; do wait -n || true; done
+    sanitize_one "$tool" "$program" "$tests" "$parts/failed" >"$parts/$(printf %02d "$run")" &
   done < <(sanitizer_runs)
+  wait
+  printf '%s, commit %s\n' "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)" \
+    "$REFRAIN_COMMIT" | cat - "$parts"/[0-9][0-9] >"$log"
+  [ ! -e "$parts/failed" ] || failed=1
+  rm -rf "$parts"
   cat "$log"
   return "$failed"
+}
+
+sanitizers=4 # at a time: a tool's run leaves most of the GPU idle
+
+# TOOL PROGRAM TESTS FAILED: makes the file FAILED where it found something, or did not run.
+sanitize_one() {
+  local output
+  printf '\n== compute-sanitizer --tool %s %s "%s"\n' "$1" "$2" "$3"
+  output=$(compute-sanitizer --report-api-errors no --error-exitcode 9 --tool "$1" "$here/bin/$2" "$3" 2>&1 </dev/null) ||
+    : >"$4"
+  grep -E '^=========|^All tests|^test cases|^assertions' <<<"$output" |
+    grep -v 'COMPUTE-SANITIZER\|Host Frame' | sed -n 1,40p # not head, which would end the pipe, and this script
 }
 
 # CUPTI often comes with PyTorch alone, where only PyTorch finds it.

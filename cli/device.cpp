@@ -1,8 +1,11 @@
 #include "cli/device.hpp"
 
+#include <fmt/format.h>
+
 #include "graphs/error.hpp"
 #include "runtime/host/host_driver.hpp"
 #ifdef REFRAIN_HAS_CUDA
+#include "kernels/device_code.hpp"
 #include "runtime/cuda/make_cuda_driver.hpp"
 #endif
 
@@ -10,11 +13,23 @@ namespace refrain {
 
 DeviceProbe probe_cuda() {
 #ifdef REFRAIN_HAS_CUDA
-  if (!cuda_device_present()) return {true, false, cuda_absent_reason()};
-  return {true, true, make_cuda_driver()->device().device};
+  if (!cuda_device_present()) return {.built = true, .detail = cuda_absent_reason()};
+  return {.built = true,
+          .present = true,
+          .detail = make_cuda_driver()->device().device,
+          .architecture = device_architecture(),
+          .code = code_architecture()};
 #else
-  return {false, false, "not looked for: this build has no CUDA driver"};
+  return {.detail = "not looked for: this build has no CUDA driver"};
 #endif
+}
+
+std::string describe_code(const DeviceProbe& probe) {
+  const auto rebuild = [&] { return fmt::format("rebuild with CMAKE_CUDA_ARCHITECTURES={}", probe.architecture); };
+  if (probe.code == 0) return fmt::format("none in this build for sm_{}; {}", probe.architecture, rebuild());
+  if (probe.code == probe.architecture) return fmt::format("made for sm_{}", probe.code);
+  return fmt::format("made for sm_{}, compiled for sm_{} when they are loaded{}; {}", probe.code, probe.architecture,
+                     probe.code < 90 ? ": none starts early (--pdl), and no blocks share a group" : "", rebuild());
 }
 
 std::unique_ptr<Driver> make_driver(const std::string& device) {

@@ -31,7 +31,7 @@ std::vector<Finding> examine() {
   const DeviceProbe cuda = probe_cuda();
   const InjectLibrary live = find_inject_library();
   const int json[] = {NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH};
-  return {
+  std::vector<Finding> found = {
       {"host driver", true, "captures and replays with host twins", ""},
       {"CUDA build", cuda.built, cuda.built ? "compiled in" : "this build has no CUDA parts",
        "run and verify --device cuda"},
@@ -42,6 +42,9 @@ std::vector<Finding> examine() {
       {"nlohmann-json", true, fmt::format("{}.{}.{}", json[0], json[1], json[2]), ""},
       {"fmt", true, fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100), ""},
   };
+  if (cuda.present)
+    found.insert(found.begin() + 3, {"kernels", cuda.code != 0, describe_code(cuda), "run and verify --device cuda"});
+  return found;
 }
 
 int run(const DoctorFlags& flags) {

@@ -9,6 +9,9 @@ namespace refrain {
 /// The architecture that the kernels were compiled for: 80, 90, ...; 0 where none of them run. Legal in a capture.
 [[nodiscard]] int code_architecture();
 
+/// The current device's: 80, 90, ...; 0 where there is none.
+[[nodiscard]] int device_architecture();
+
 /// Whether the kernels on the matrix instructions of warpgroups run: the build and the device have sm_90a.
 [[nodiscard]] bool has_wgmma();
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/device.hpp"
 #include "runtime/steps/faults.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -216,4 +217,18 @@ TEST_CASE("doctor: one line a part, and what a missing one disables") {
   CHECK(outcome.out.find("host driver") != std::string::npos);
   CHECK(outcome.out.find("GPU") != std::string::npos);
   CHECK(Json::parse(refrain_program("doctor --format json").out).at("parts").size() >= 5);
+}
+
+TEST_CASE("doctor: kernels made for less than the device are said to be, and what to do") {
+  const refrain::DeviceProbe own{.built = true, .present = true, .architecture = 90, .code = 90};
+  CHECK(describe_code(own) == "made for sm_90");
+  const refrain::DeviceProbe none{.built = true, .present = true, .architecture = 75};
+  CHECK(describe_code(none) == "none in this build for sm_75; rebuild with CMAKE_CUDA_ARCHITECTURES=75");
+  const refrain::DeviceProbe old{.built = true, .present = true, .architecture = 120, .code = 80};
+  CHECK(describe_code(old) ==
+        "made for sm_80, compiled for sm_120 when they are loaded: none starts early (--pdl), and no blocks share a "
+        "group; rebuild with CMAKE_CUDA_ARCHITECTURES=120");
+  const refrain::DeviceProbe newer{.built = true, .present = true, .architecture = 100, .code = 90};
+  CHECK(describe_code(newer) ==
+        "made for sm_90, compiled for sm_100 when they are loaded; rebuild with CMAKE_CUDA_ARCHITECTURES=100");
 }

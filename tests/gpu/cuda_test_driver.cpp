@@ -1,6 +1,7 @@
 #include <atomic>
 #include <utility>
 
+#include "kernels/device_code.hpp"
 #include "runtime/cuda/make_cuda_driver.hpp"
 #include "tests/runtime/test_driver.hpp"
 
@@ -52,6 +53,10 @@ class CountingDriver final : public Driver {
 
 std::unique_ptr<Driver> make_test_driver() {
   return std::make_unique<CountingDriver>(make_cuda_driver());
+}
+
+bool starts_early() {
+  return code_architecture() >= 90;
 }
 
 bool holds_nothing(const Driver& driver) {

@@ -7,6 +7,10 @@ std::unique_ptr<Driver> make_test_driver() {
   return std::make_unique<HostDriver>();
 }
 
+bool starts_early() {
+  return true;
+}
+
 bool holds_nothing(const Driver& driver) {
   return dynamic_cast<const HostDriver&>(driver).census() == HostDriver::Census{};
 }

@@ -44,7 +44,7 @@ TEST_CASE("pdl: kernels that wait on the device get programmatic edges and the s
     REQUIRE(after.graph);
     CHECK(programmatic(*after.graph) == 0);
     // plan_xqa and xqa_decode at the least; its first op has nothing ahead of it.
-    CHECK(programmatic(*early.graph) >= 2);
+    CHECK((programmatic(*early.graph) >= 2) == test::starts_early());
     for (const Edge& edge : early.graph->edges) {
       if (edge.kind != EdgeKind::programmatic) continue;
       INFO(describe(*early.graph, edge.to));
@@ -76,6 +76,10 @@ TEST_CASE("pdl: what must not matter does not matter to early kernels either") {
 }
 
 TEST_CASE("pdl: an early kernel without its wait is found in the captured step") {
+  if (!test::starts_early()) {
+    WARN("not tested: nothing starts early, the kernels were made for less than sm_90");
+    return;
+  }
   const auto driver = test::make_test_driver();
   Graph graph = *run_step(*driver, options_of(StepKind::xqa, true)).graph;
   const auto decode =
@@ -91,6 +95,10 @@ TEST_CASE("pdl: an early kernel without its wait is found in the captured step")
 }
 
 TEST_CASE("pdl: a model's decode reads its plan before it waits and that passes while the plan is two kernels ahead") {
+  if (!test::starts_early()) {
+    WARN("not tested: nothing starts early, the kernels were made for less than sm_90");
+    return;
+  }
   const auto driver = test::make_test_driver();
   test::LlamaWorld world(*driver, test::small_llama(Dtype::fp16, 1), test::small_limits());
   world.replay = world.early = true;

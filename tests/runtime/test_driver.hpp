@@ -9,6 +9,8 @@
 namespace refrain::test {
 
 [[nodiscard]] std::unique_ptr<Driver> make_test_driver();
+/// Whether what is launched early starts early: on the device, where the kernels' code waits.
+[[nodiscard]] bool starts_early();
 /// True when the driver holds nothing any more, as far as it can tell.
 [[nodiscard]] bool holds_nothing(const Driver& driver);
 

@@ -25,11 +25,14 @@ DeviceProbe probe_cuda() {
 }
 
 std::string describe_code(const DeviceProbe& probe) {
-  const auto rebuild = [&] { return fmt::format("rebuild with CMAKE_CUDA_ARCHITECTURES={}", probe.architecture); };
-  if (probe.code == 0) return fmt::format("none in this build for sm_{}; {}", probe.architecture, rebuild());
   if (probe.code == probe.architecture) return fmt::format("made for sm_{}", probe.code);
-  return fmt::format("made for sm_{}, compiled for sm_{} when they are loaded{}; {}", probe.code, probe.architecture,
-                     probe.code < 90 ? ": none starts early (--pdl), and no blocks share a group" : "", rebuild());
+  // The kernels on wgmma are those of sm_90a alone.
+  const std::string rebuild = fmt::format("; rebuild with CMAKE_CUDA_ARCHITECTURES={}{}", probe.architecture,
+                                          probe.architecture == 90 ? "a" : "");
+  if (probe.code == 0) return fmt::format("none in this build for sm_{}{}", probe.architecture, rebuild);
+  const bool loses = probe.code < 90 && probe.architecture >= 90;
+  return fmt::format("made for sm_{}, on a GPU of sm_{}{}{}", probe.code, probe.architecture,
+                     loses ? ": none starts early (--pdl), and no blocks share a group" : "", rebuild);
 }
 
 std::unique_ptr<Driver> make_driver(const std::string& device) {

@@ -226,9 +226,15 @@ TEST_CASE("doctor: kernels made for less than the device are said to be, and wha
   CHECK(describe_code(none) == "none in this build for sm_75; rebuild with CMAKE_CUDA_ARCHITECTURES=75");
   const refrain::DeviceProbe old{.built = true, .present = true, .architecture = 120, .code = 80};
   CHECK(describe_code(old) ==
-        "made for sm_80, compiled for sm_120 when they are loaded: none starts early (--pdl), and no blocks share a "
-        "group; rebuild with CMAKE_CUDA_ARCHITECTURES=120");
+        "made for sm_80, on a GPU of sm_120: none starts early (--pdl), and no blocks share a group; rebuild with "
+        "CMAKE_CUDA_ARCHITECTURES=120");
+  const refrain::DeviceProbe hopper{.built = true, .present = true, .architecture = 90, .code = 80};
+  CHECK(describe_code(hopper) ==
+        "made for sm_80, on a GPU of sm_90: none starts early (--pdl), and no blocks share a group; rebuild with "
+        "CMAKE_CUDA_ARCHITECTURES=90a");
+  // Where the GPU has neither, older code loses neither.
+  const refrain::DeviceProbe ada{.built = true, .present = true, .architecture = 89, .code = 80};
+  CHECK(describe_code(ada) == "made for sm_80, on a GPU of sm_89; rebuild with CMAKE_CUDA_ARCHITECTURES=89");
   const refrain::DeviceProbe newer{.built = true, .present = true, .architecture = 100, .code = 90};
-  CHECK(describe_code(newer) ==
-        "made for sm_90, compiled for sm_100 when they are loaded; rebuild with CMAKE_CUDA_ARCHITECTURES=100");
+  CHECK(describe_code(newer) == "made for sm_90, on a GPU of sm_100; rebuild with CMAKE_CUDA_ARCHITECTURES=100");
 }

@@ -102,8 +102,10 @@ TABLE
 sanitize() {
   command -v compute-sanitizer >/dev/null || { say "compute-sanitizer (CUDA toolkit) is not in PATH"; return 2; }
   mkdir -p results
-  local tool program tests log=results/sanitizer.log parts run=0 failed=0
-  parts=$(mktemp -d)
+  # The parts stay where a run is ended: what was done until then is in them.
+  local tool program tests log=results/sanitizer.log parts=results/sanitizer.parts run=0 failed=0
+  rm -rf "$parts"
+  mkdir "$parts"
   while read -r tool program tests; do
     run=$((run + 1))
     while [ "$(jobs -rp | wc -l)" -ge "$sanitizers" ]; do wait -n || true; done

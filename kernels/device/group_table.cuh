@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kNoKey = UINT32_MAX;
 struct GroupTable {
   std::int32_t ids[kTableSlots];
   std::uint32_t masks[kTableSlots];
-  std::uint32_t owners[kTableSlots];            ///< of the union; then the keys, as `slots`
+  std::uint32_t owners[kTableSlots];            ///< of the union, by slot; then the keys, by bucket as `slots`
   alignas(16) std::uint16_t buckets[kBuckets];  ///< entries of each, then of all before it
   std::uint16_t slots[kOrdered];  ///< of the entries as they came; then by bucket, within one as they came
   std::int32_t entries;           ///< `slots` has those of the first kOrdered

@@ -116,28 +116,30 @@ __global__ void __launch_bounds__(grouped::kThreads, 2)
   work.count_tiles(args);
   if (work.tiles == 0) return grouped::write_empty_rows<Layout<Format>>(args, work);
   auto* hurt_rows = reinterpret_cast<std::uint32_t*>(shared + Layout<Format>::kHurt);
+  auto* again = reinterpret_cast<std::uint32_t*>(shared + Layout<Format>::kAgain);
   for (int n = static_cast<int>(threadIdx.x); kZero && n < grouped::kMaxTiles; n += grouped::kThreads) hurt_rows[n] = 0;
+  if (threadIdx.x == 0) *again = 0;
   grouped::Queries<Format::kParkedSteps> q;
   q.parked = device::shared_address(shared + Layout<Format>::kParked) + 16 * threadIdx.x;
   load_queries<Format>(args, work, place, q);
   const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
-  grouped::RowState<grouped::kWarpTiles> state;
-  bool contain = false;
-  while (true) {
-    sweep<Format, kZero>(args, work, q, scale, shared, place, contain, state);
-    if (!kZero || contain || !__syncthreads_or(grouped::sums_hurt(state))) break;
-    contain = true;
-    state = {};
-  }
   auto* sums = reinterpret_cast<float*>(shared);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + Layout<Format>::kStats);
-  grouped::publish_rows<Format>(state, sums, stats, place);
-  if (contain) {
-    __syncthreads();
-    grouped::add_contained<Layout<Format>>(args, work, scale, sums, stats, hurt_rows);
+  bool contain = false;
+  while (true) {
+    grouped::RowState<grouped::kWarpTiles> state;
+    sweep<Format, kZero>(args, work, q, scale, shared, place, contain, state);
+    grouped::publish_rows<Format>(state, sums, stats, place);
+    if (contain) {
+      __syncthreads();
+      grouped::add_contained<Layout<Format>>(args, work, scale, sums, stats, hurt_rows);
+    }
+    grouped::group_barrier(work);
+    const bool seen = grouped::write_rows<Layout<Format>>(args, work, sums, stats);
+    if (!kZero || contain) break;
+    if (!grouped::group_hurt(work, again, seen, [] { __syncthreads(); })) return;
+    contain = true;
   }
-  grouped::group_barrier(work);
-  grouped::write_rows<Layout<Format>>(args, work, sums, stats);
   if (work.splits > 1) grouped::group_parts();
 }
 

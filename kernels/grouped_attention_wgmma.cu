@@ -2,9 +2,9 @@
 // when groups are too few to fill the chip. Nothing in the loop waits for the whole
 // block: stages go from the warpgroups that bring them to the two that attend and back,
 // K and V by themselves. Non-finite V costs nothing until it is there: such an element
-// shows in the sums, and then the block goes over its tiles again with such elements
-// taken out. Zeroing what nobody attends and looking at the sums cost 0.5 to 1.2 % over an
-// E4M3 cache and 1.0 to 2.7 % over 16 bits, most at 128 rows (an H200; with the planner).
+// shows in the results, and then the group's blocks go over its tiles again with such
+// elements taken out. Zeroing what nobody attends and looking at the results cost at most
+// 2 % (an H200, with the planner; bench/limits.md).
 // What limits: an attender's chain of products, softmax and products, two of which lie
 // side by side on the tensor cores; with an E4M3 cache also decoding on the way to
 // them; with few groups the start, the end and the part of the chip that they fill.
@@ -61,70 +61,68 @@ __device__ void set_up(std::byte* shared, const grouped::Stages<L>& stages) {
   __syncthreads();
 }
 
-/// After a sweep, by all threads: whether the first one has to be done again.
-template <class L>
-[[nodiscard]] __device__ bool is_hurt(std::byte* shared, const grouped::Stages<L>& stages, bool second, bool seen) {
-  auto* again = reinterpret_cast<volatile std::uint32_t*>(shared + L::kAgain);
-  if (seen) *again = 1;
-  stages.block_meets(second ? 1 : 0);
-  return *again != 0;
-}
-
-/// After the sums of the block are in shared memory, by all threads.
-template <class L>
-__device__ void write_group(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
-                            const grouped::Stages<L>& stages, bool second) {
-  work.splits > 1 ? grouped::group_barrier(work) : stages.block_meets(second ? 2 : 1);
-  grouped::write_rows<L>(args, work, reinterpret_cast<float*>(shared + L::kRing),
-                         reinterpret_cast<grouped::RowStats*>(shared + L::kStats));
+/// After the sums of the block are in shared memory, by all threads: the group's rows. With the protection on, the
+/// first time: whether the group's blocks have to go over their tiles again.
+template <class L, GroupedGuard kGuard>
+[[nodiscard]] __device__ bool write_group(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                                          const grouped::Stages<L>& stages, bool second) {
+  work.splits > 1 ? grouped::group_barrier(work) : stages.block_meets(second ? 2 : 0);
+  const bool seen = grouped::write_rows<L>(args, work, reinterpret_cast<float*>(shared + L::kRing),
+                                           reinterpret_cast<grouped::RowStats*>(shared + L::kStats));
+  if (kGuard == GroupedGuard::on && !second)
+    return grouped::group_hurt(work, reinterpret_cast<std::uint32_t*>(shared + L::kAgain), seen,
+                               [&] { stages.block_meets(1); });
   if (work.splits > 1) grouped::group_parts();
+  return false;
 }
 
 template <class L, GroupedGuard kGuard>
 __device__ void bring_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
                           const grouped::Stages<L>& stages, int first, const grouped::PlannedTiles& planned) {
-  constexpr bool kGuarded = kGuard == GroupedGuard::on;
-  std::conditional_t<L::kDecodes, grouped::CodeBringer<L>, grouped::WideBringer<L>> bringer(args, work, shared, stages,
-                                                                                            first, planned);
-  bool second = false;
-  while (true) {
-    bringer.template sweep<kGuarded>(second ? work.local : 0, kGuarded && second);
-    if (!is_hurt<L>(shared, stages, second, false) || second || !kGuarded) break;
-    second = true;
-  }
-  write_group<L>(args, work, shared, stages, second);
+  using Bringer = std::conditional_t<L::kDecodes, grouped::CodeBringer<L>, grouped::WideBringer<L>>;
+  Bringer bringer(args, work, shared, stages, first, planned);
+  bringer.template sweep<kGuard == GroupedGuard::on, false>(0);
+  if (!write_group<L, kGuard>(args, work, shared, stages, false)) return;
+  Bringer again(args, work, shared, stages, first, grouped::PlannedTiles(args, work, first, 0, L::kBringers));
+  again.template sweep<true, true>(work.local);
+  static_cast<void>(write_group<L, kGuard>(args, work, shared, stages, true));
 }
 
-template <class L, GroupedGuard kGuard>
-__device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
-                           const grouped::Stages<L>& stages, int attender) {
-  constexpr bool kGuarded = kGuard == GroupedGuard::on;
-  const Place place(static_cast<int>(threadIdx.x) / 32 % grouped::kGroupWarps, 0);
-  const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
-  load_queries<L>(args, work, shared);
-  const grouped::HeldQueries<L> queries(device::shared_address(shared + L::kQueries), place);
-  grouped::WarpgroupState state;
-  bool second = false;
-  while (true) {
-    grouped::attend<L, kGuard>(work, shared, stages, second ? work.local : 0, attender, scale, queries, place, state);
-    const bool seen = kGuarded && !second && grouped::has_rows(place) && grouped::sums_hurt(state);
-    if (!is_hurt<L>(shared, stages, second, seen) || second || !kGuarded) break;
-    second = true;
-    state = {};
-  }
+/// What both attenders summed, together in the block's shared memory.
+template <class L>
+__device__ void put_together(const grouped::WarpgroupState& state, std::byte* shared, int attender,
+                             const Place& place) {
   auto* sums = reinterpret_cast<float*>(shared + L::kRing);
   auto* stats = reinterpret_cast<grouped::RowStats*>(shared + L::kStats);
+  grouped::attenders_meet();  // the sums lie over the stages
   // They meet at one instruction, between the two choices: at two, synccheck takes them for threads that parted.
   attender == 0 ? grouped::give_away<L, 0>(state, sums, stats, place)
                 : grouped::give_away<L, 1>(state, sums, stats, place);
   grouped::attenders_meet();
   attender == 0 ? grouped::add_given<L, 0>(state, sums, stats, place)
                 : grouped::add_given<L, 1>(state, sums, stats, place);
-  if (second) {
-    grouped::attenders_meet();
-    grouped::add_contained<L>(args, work, scale, sums, stats, reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
-  }
-  write_group<L>(args, work, shared, stages, second);
+}
+
+template <class L, GroupedGuard kGuard>
+__device__ void attend_all(const GroupedAttentionArgs& args, const Work& work, std::byte* shared,
+                           const grouped::Stages<L>& stages, int attender) {
+  const Place place(static_cast<int>(threadIdx.x) / 32 % grouped::kGroupWarps, 0);
+  const float scale = args.softmax_scale * *args.k_scale * 1.44269504088896341f;
+  load_queries<L>(args, work, shared);
+  const grouped::HeldQueries<L> queries(device::shared_address(shared + L::kQueries), place);
+  grouped::WarpgroupState state;
+  grouped::attend<L, kGuard>(work, shared, stages, 0, attender, scale, queries, place, state);
+  put_together<L>(state, shared, attender, place);
+  if (!write_group<L, kGuard>(args, work, shared, stages, false)) return;
+  // Written out: with one loop around both sweeps and their ends, all of the kernel was a tenth slower.
+  state = {};
+  grouped::attend<L, kGuard>(work, shared, stages, work.local, attender, scale, queries, place, state);
+  put_together<L>(state, shared, attender, place);
+  grouped::attenders_meet();
+  grouped::add_contained<L>(args, work, scale, reinterpret_cast<float*>(shared + L::kRing),
+                            reinterpret_cast<grouped::RowStats*>(shared + L::kStats),
+                            reinterpret_cast<std::uint32_t*>(shared + L::kHurt));
+  static_cast<void>(write_group<L, kGuard>(args, work, shared, stages, true));
 }
 
 template <class Format, GroupedGuard kGuard>

@@ -34,10 +34,10 @@ class WideBringer : public Bringing<L> {
     static_assert(Format::kRowBytes == kPanels * device::kPanelRowBytes);
   }
 
-  /// All of its tiles, once; `base` tiles of the block went before.
-  template <bool kZero>
-  __device__ void sweep(std::int32_t base, bool contain) {
-    if (contain) planned_ = Base::planned_from(0);
+  /// All of its tiles, once; `base` tiles of the block went before. kZero: rows that no query attends come as zeros;
+  /// kContain: non-finite V is taken out.
+  template <bool kZero, bool kContain>
+  __device__ void sweep(std::int32_t base) {
 #pragma unroll 1
     for (std::int32_t n = first_, which = 0; n < work_.local; n += L::kBringers, ++which) {
       const std::int32_t tile = base + n;
@@ -49,7 +49,7 @@ class WideBringer : public Bringing<L> {
       Base::put_masks(which, tile);
       Base::look_ahead(which);
       copy(kValues, tile, source);
-      if (contain)
+      if constexpr (kContain)
         contain_values(n, tile);
       else
         device::arrive_when_copied(stages_.full(tile, kValues));

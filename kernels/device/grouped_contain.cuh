@@ -1,4 +1,4 @@
-// The rare path of grouped_attention, for a block whose sums came out non-finite:
+// The rare path of grouped_attention, for a group whose results came out non-finite:
 // on a second way over the tiles, V elements that are no finite number are set to 0
 // where they lie in shared memory, and at the end p * v is added for the queries that
 // attend the row. Speed does not matter here; a query that does not attend must come
@@ -12,17 +12,6 @@
 #include "kernels/device/grouped_softmax.cuh"
 
 namespace refrain::grouped {
-
-/// NaN and Inf stay in a sum for good, since 0 * NaN and Inf * 0 are NaN: looking once, at the end, is enough.
-template <int kTiles>
-__device__ bool sums_hurt(const RowState<kTiles>& state) {
-  float poison[4] = {};
-#pragma unroll
-  for (const auto& tile : state.sums)
-#pragma unroll
-    for (int e = 0; e < 4; ++e) poison[e] += tile[e] * 0.0f;
-  return poison[0] + poison[1] + (poison[2] + poison[3]) != 0;  // true for NaN
-}
 
 /// Zeroes the tile's non-finite V elements and notes their rows in `hurt_rows`. A block barrier has to follow.
 template <class Format>

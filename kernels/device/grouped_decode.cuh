@@ -32,10 +32,10 @@ class CodeBringer : public Bringing<L> {
         odd_(lane_ / 4 % 2),
         chunk_((lane_ / 8 * 4 + lane_ % 4) ^ (4 * odd_)) {}
 
-  /// All of its tiles, once; `base` tiles of the block went before.
-  template <bool kZero>
-  __device__ void sweep(std::int32_t base, bool contain) {
-    if (contain) planned_ = Base::planned_from(0);
+  /// All of its tiles, once; `base` tiles of the block went before. kZero: rows that no query attends come as zeros;
+  /// kContain: non-finite V is taken out.
+  template <bool kZero, bool kContain>
+  __device__ void sweep(std::int32_t base) {
 #pragma unroll 1
     for (std::int32_t which = 0; which < kAhead; ++which) copy<kZero>(planned_, which);
 #pragma unroll 1
@@ -44,7 +44,7 @@ class CodeBringer : public Bringing<L> {
       Base::go_to(which);
       device::wait_for_copies<kAhead - 1>();
       __syncwarp();
-      if (contain) contain_codes(n, which);
+      if constexpr (kContain) contain_codes(n, which);
       stages_.wait_free(tile, kKeys);
       Base::put_masks(which, tile);
       decode(kKeys, tile, which);

@@ -1,6 +1,9 @@
 // The end of grouped_attention: sums and row stats go to shared memory, the blocks
 // that share a group (a cluster) meet, and each writes its share of the rows from
-// all of them. With one block a group it is only a way to coalesced stores.
+// all of them. With one block a group it is only a way to coalesced stores. What is
+// written is looked at on the way: NaN and Inf stay in a sum for good, since 0 * NaN
+// and 0 * Inf are NaN, so non-finite V shows in a result, and then all of the group's
+// blocks go over their tiles again (grouped_contain.cuh).
 #pragma once
 
 #include <cstdint>
@@ -42,9 +45,9 @@ __device__ void publish_rows(const RowState<kWarpTiles>& state, float* sums, Row
 
 /// The same array in the shared memory of the cluster's block `rank`.
 template <class T>
-__device__ const T* of_block(T* shared, const Work& work, int rank) {
+__device__ T* of_block(T* shared, const Work& work, int rank) {
 #if __CUDA_ARCH__ >= 900
-  if (work.splits > 1) return static_cast<const T*>(__cluster_map_shared_rank(shared, static_cast<unsigned>(rank)));
+  if (work.splits > 1) return static_cast<T*>(__cluster_map_shared_rank(shared, static_cast<unsigned>(rank)));
 #endif
   return shared;
 }
@@ -89,10 +92,11 @@ __device__ inline float warp_max(float value) {
 
 /// One of kPieces pieces of a row by one warp. All that a lane needs of it is asked for at once, for the sums of other
 /// blocks are far: eight float4, of up to 4, 8 or 16 parts. Lane p weighs part p. A row that attended nothing has the
-/// factor 0: with the protection off, a NaN that leaked into it stays to be seen.
+/// factor 0: with the protection off, a NaN that leaked into it stays to be seen. Adds NaN to `poison` where a result
+/// is NaN or Inf, else 0.
 template <class L, int kPieces>
 __device__ void write_piece(const GroupedAttentionArgs& args, const Work& work, int row, int piece, float* sums,
-                            RowStats* stats, int lane) {
+                            RowStats* stats, int lane, float& poison) {
   constexpr int kSpans = kPieces == 1 ? 2 : 1,
                 kSides = kPieces == 4 ? 2 : 1;  // float4s of a part a lane; parts at once
   constexpr int kRounds = 8 / kSpans, kLanes = 32 / kSides;
@@ -133,6 +137,7 @@ __device__ void write_piece(const GroupedAttentionArgs& args, const Work& work, 
     for (float& value : out[span]) {
       if (kSides == 2) value += __shfl_xor_sync(~0u, value, kLanes);
       value = value * factor + 0.0f;  // -0 becomes +0: the sign of an unattended V element can't show in a zero
+      poison += value * 0.0f;
     }
     if (side == 0) store4<L::Element::kIsBf16>(args.out, at * kDim + dim + 128 * span, out[span]);
   }
@@ -153,20 +158,38 @@ __device__ void write_empty_rows(const GroupedAttentionArgs& args, const Work& w
 }
 
 template <class L, int kPieces>
-__device__ void write_pieces(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
+[[nodiscard]] __device__ bool write_pieces(const GroupedAttentionArgs& args, const Work& work, float* sums,
+                                           RowStats* stats) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int pieces = kPieces * kRows / work.splits;
+  float poison = 0;
   for (int i = work.rank * pieces + warp; i < (work.rank + 1) * pieces; i += L::kBlockWarps)
-    write_piece<L, kPieces>(args, work, i / kPieces, i % kPieces, sums, stats, lane);
+    write_piece<L, kPieces>(args, work, i / kPieces, i % kPieces, sums, stats, lane, poison);
+  return poison != 0;  // true for NaN
 }
 
 /// This block's share of the rows, by all its warps, after a group_barrier behind the sums of every block. group_parts
-/// has to follow: a block's shared memory lives until the others have read it. With few rows a block, warps share one.
+/// or group_hurt has to follow: a block's shared memory lives until the others have read it. With few rows a block,
+/// warps share one. True where something that this thread wrote is NaN or Inf.
 template <class L>
-__device__ void write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums, RowStats* stats) {
+[[nodiscard]] __device__ bool write_rows(const GroupedAttentionArgs& args, const Work& work, float* sums,
+                                         RowStats* stats) {
   if (work.splits > 8) return write_pieces<L, 4>(args, work, sums, stats);
   if (work.splits > 4) return write_pieces<L, 2>(args, work, sums, stats);
-  write_pieces<L, 1>(args, work, sums, stats);
+  return write_pieces<L, 1>(args, work, sums, stats);
+}
+
+/// By all threads of the group, behind write_rows, in place of group_parts: whether any of them has `seen` a hurt
+/// result. `again` is 0 before; `meet` is the block's own meeting, for a group of one block. Where nobody has, nothing
+/// waits for the rows on their way to memory, as a barrier that orders would (2 % at 16 rows).
+template <class Meet>
+[[nodiscard]] __device__ bool group_hurt(const Work& work, std::uint32_t* again, bool seen, Meet meet) {
+  if (__any_sync(~0u, seen)) {
+    for (int rank = 0; rank < work.splits; ++rank) *of_block(again, work, rank) = 1;
+    __threadfence();
+  }
+  work.splits > 1 ? group_parts() : meet();
+  return *static_cast<volatile std::uint32_t*>(again) != 0;
 }
 
 }  // namespace refrain::grouped

@@ -43,7 +43,8 @@ struct Layout {
   static constexpr int kRing = kExchange + kWarps * kExchangeBytes;
   static constexpr int kStats = kRing + kRingTiles * kRingWords * 4;
   static constexpr int kHurt = kStats + kRows * static_cast<int>(sizeof(RowStats));  ///< a word a tile: its hurt rows
-  static constexpr int kParked = kHurt + 4 * kMaxTiles;
+  static constexpr int kAgain = kHurt + 4 * kMaxTiles;  ///< 1 when a result of the group came out hurt
+  static constexpr int kParked = kAgain + 16;
   static constexpr int kBytes = kParked + 16 * kThreads * Format::kParkedSteps;
   static_assert(kParked % 16 == 0 && 2 * (kBytes + 1024) <= 228 * 1024);  // two blocks a multiprocessor
   static_assert(kExchange >= kSumsBytes);  // the sums lie over the stages once those are done with

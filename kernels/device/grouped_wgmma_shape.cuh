@@ -29,7 +29,7 @@ struct WgmmaLayout {
   static constexpr int kSumWarps = kAttenders * kGroupWarps, kBlockWarps = kThreads / 32;
   /// What the block begins with is handed from those who bring to those who attend: their sums alone are 128.
   static constexpr int kFirstRegisters = 65536 / kThreads / 8 * 8;
-  static constexpr int kBringRegisters = kDecodes ? 72 : 56, kAttendRegisters = kDecodes ? 184 : 224;
+  static constexpr int kBringRegisters = kDecodes ? 64 : 72, kAttendRegisters = kDecodes ? 192 : 216;
   static_assert(kAttenders * kAttendRegisters + kBringers * kBringRegisters <=
                 (kAttenders + kBringers) * kFirstRegisters);
   static constexpr bool kEarlyScores = !kDecodes;      ///< a tile's are begun before those ahead of it are used
@@ -44,7 +44,7 @@ struct WgmmaLayout {
   static constexpr int kMeeting = kBarriers + 4 * kStages * 8;                  ///< the barrier of the whole block
   static constexpr int kStats = kMeeting + 16;  ///< of the block, then of each that attends
   static constexpr int kHurt = kStats + (1 + kAttenders) * kRows * static_cast<int>(sizeof(RowStats));
-  static constexpr int kAgain = kHurt + 4 * kMaxTiles;  ///< 1 when the sums of the block are hurt
+  static constexpr int kAgain = kHurt + 4 * kMaxTiles;  ///< 1 when a result of the group came out hurt
   static constexpr int kBytes = kAgain + 16;
   static_assert(kRing % 1024 == 0 && kQueryBytes / 4 % 1024 == 0 && kBarriers % 8 == 0);
   static_assert(kBytes <= 227 * 1024);
@@ -59,24 +59,21 @@ enum Plane : int { kKeys, kValues };
 /// Hand-over of the block's stages, and its meetings. Tiles are counted over both sweeps.
 template <class L>
 struct Stages {
-  std::uint32_t ring, barriers, meeting;
+  std::uint32_t ring;  ///< where it begins; the barriers have their places from there
 
-  __device__ explicit Stages(std::byte* shared)
-      : ring(device::shared_address(shared + L::kRing)),
-        barriers(device::shared_address(shared + L::kBarriers)),
-        meeting(device::shared_address(shared + L::kMeeting)) {}
+  __device__ explicit Stages(std::byte* shared) : ring(device::shared_address(shared + L::kRing)) {}
 
   __device__ void init() const {
     // Everybody arrives for himself; the masks' warp once more, with K.
     for (int i = 0; i < 4 * L::kStages; ++i)
-      device::init_barrier(barriers + 8 * i, kGroupThreads + (i % 4 == 0 ? 32 : 0));
-    device::init_barrier(meeting, L::kThreads);
+      device::init_barrier(barriers() + 8 * i, kGroupThreads + (i % 4 == 0 ? 32 : 0));
+    device::init_barrier(meeting(), L::kThreads);
   }
   [[nodiscard]] __device__ std::uint32_t plane(std::int32_t tile, Plane p) const {
     return ring + static_cast<std::uint32_t>(tile % L::kStages * L::kStageBytes + p * kWidePlaneBytes);
   }
   [[nodiscard]] __device__ std::uint32_t full(std::int32_t tile, Plane p) const {
-    return barriers + static_cast<std::uint32_t>(32 * (tile % L::kStages) + 16 * p);
+    return barriers() + static_cast<std::uint32_t>(32 * (tile % L::kStages) + 16 * p);
   }
   [[nodiscard]] __device__ std::uint32_t free(std::int32_t tile, Plane p) const { return full(tile, p) + 8; }
 
@@ -94,9 +91,13 @@ struct Stages {
 
   /// All threads of the block, wherever in the code they stand, for the nth time (from 0).
   __device__ void block_meets(std::uint32_t nth) const {
-    device::arrive(meeting);
-    device::wait_for_turn(meeting, nth & 1);
+    device::arrive(meeting());
+    device::wait_for_turn(meeting(), nth & 1);
   }
+
+ private:
+  [[nodiscard]] __device__ std::uint32_t barriers() const { return ring + (L::kBarriers - L::kRing); }
+  [[nodiscard]] __device__ std::uint32_t meeting() const { return ring + (L::kMeeting - L::kRing); }
 };
 
 /// All threads that attend.

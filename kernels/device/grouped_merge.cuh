@@ -181,7 +181,7 @@ template <class L>
 
 /// By all threads of the group, behind write_rows, in place of group_parts: whether any of them has `seen` a hurt
 /// result. `again` is 0 before; `meet` is the block's own meeting, for a group of one block. Where nobody has, nothing
-/// waits for the rows on their way to memory, as a barrier that orders would (2 % at 16 rows).
+/// waits for the rows on their way to memory, as a barrier that orders would (1 % at 16 rows).
 template <class Meet>
 [[nodiscard]] __device__ bool group_hurt(const Work& work, std::uint32_t* again, bool seen, Meet meet) {
   if (__any_sync(~0u, seen)) {

@@ -38,6 +38,10 @@ enum class Reach : std::uint8_t { exact, may };
 /// `scratch`: counters and masks that must start every replay from a known value.
 enum class Role : std::uint8_t { unknown, kv_pool, weights, input, output, plan, workspace, scratch, state };
 
+/// Which tokens of a paged cache, where an access knows it: those that this step's rows `appended` at their positions,
+/// or `settled` ones, which earlier steps left. No token is both, whichever pages the tables name.
+enum class CacheTokens : std::uint8_t { any, appended, settled };
+
 enum class Dtype : std::uint8_t { unknown, u8, i32, u32, i64, fp16, bf16, fp32, fp64, e4m3, e5m2, ue8m0 };
 
 /// Something true of a byte range at a point of a graph. `zeroed` implies `written` and `finite`.
@@ -50,6 +54,7 @@ struct Access {
   Reach reach = Reach::exact;
   Role role = Role::unknown;
   Dtype dtype = Dtype::unknown;
+  CacheTokens tokens = CacheTokens::any;
   bool before_wait = false;  ///< a read that an early launch does not wait for: see Contract::waits
 };
 
@@ -76,6 +81,7 @@ struct Contract {
 [[nodiscard]] const char* to_string(Mode) noexcept;
 [[nodiscard]] const char* to_string(Reach) noexcept;
 [[nodiscard]] const char* to_string(Role) noexcept;
+[[nodiscard]] const char* to_string(CacheTokens) noexcept;
 [[nodiscard]] const char* to_string(Dtype) noexcept;
 [[nodiscard]] const char* to_string(Fact) noexcept;
 

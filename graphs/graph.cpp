@@ -46,6 +46,11 @@ const char* to_string(Role role) noexcept {
   return word(kWords, role);
 }
 
+const char* to_string(CacheTokens tokens) noexcept {
+  static constexpr std::array kWords{"any", "appended", "settled"};
+  return word(kWords, tokens);
+}
+
 const char* to_string(Dtype dtype) noexcept {
   static constexpr std::array kWords{"unknown", "u8",   "i32",  "u32",  "i64",  "fp16",
                                      "bf16",    "fp32", "fp64", "e4m3", "e5m2", "ue8m0"};

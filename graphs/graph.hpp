@@ -70,6 +70,7 @@ struct NodeAccess {
   Role role = Role::unknown;
   Dtype dtype = Dtype::unknown;
   Certainty certainty = Certainty::contract;
+  CacheTokens tokens = CacheTokens::any;
   bool before_wait = false;  ///< read ahead of the node's wait for its programmatic edges
 };
 

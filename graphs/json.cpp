@@ -38,6 +38,7 @@ Json access_json(const NodeAccess& access) {
            {"role", to_string(access.role)},
            {"dtype", to_string(access.dtype)},
            {"certainty", to_string(access.certainty)}};
+  if (access.tokens != CacheTokens::any) out["tokens"] = to_string(access.tokens);
   if (access.before_wait) out["before_wait"] = true;
   return out;
 }

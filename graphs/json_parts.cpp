@@ -71,7 +71,8 @@ Param read_param(const JsonView& view) {
 }
 
 NodeAccess read_access(const JsonView& view, const Graph& graph) {
-  view.check_object("an access", {"buffer", "range", "mode", "reach", "role", "dtype", "certainty", "before_wait"});
+  view.check_object("an access",
+                    {"buffer", "range", "mode", "reach", "role", "dtype", "certainty", "tokens", "before_wait"});
   NodeAccess access;
   access.buffer = read_buffer_id(view, graph);
   // One that reaches past the end of its buffer is the graph's fault and not the file's: rule 408 tells of it.
@@ -81,6 +82,7 @@ NodeAccess read_access(const JsonView& view, const Graph& graph) {
   read_word(view, "role", access.role);
   read_word(view, "dtype", access.dtype);
   read_word(view, "certainty", access.certainty);
+  read_word(view, "tokens", access.tokens);
   if (const auto before = view.find("before_wait")) access.before_wait = before->boolean();
   return access;
 }

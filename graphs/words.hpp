@@ -20,6 +20,8 @@ inline constexpr Reach kLastWord<Reach> = Reach::may;
 template <>
 inline constexpr Role kLastWord<Role> = Role::state;
 template <>
+inline constexpr CacheTokens kLastWord<CacheTokens> = CacheTokens::settled;
+template <>
 inline constexpr Dtype kLastWord<Dtype> = Dtype::ue8m0;
 template <>
 inline constexpr Fact kLastWord<Fact> = Fact::finite;

@@ -21,7 +21,8 @@ Contract mla_append_contract(const MlaAppendArgs& args) {
                                .mode = Mode::write,
                                .reach = Reach::may,
                                .role = Role::kv_pool,
-                               .dtype = pool.record == MlaRecord::bf16 ? Dtype::bf16 : Dtype::e4m3});
+                               .dtype = pool.record == MlaRecord::bf16 ? Dtype::bf16 : Dtype::e4m3,
+                               .tokens = CacheTokens::appended});
   return contract;
 }
 

@@ -37,11 +37,20 @@ inline Access read_pool(const KvPoolView& pool) {
   return touch(pool.data, elements(pool.elements()), Mode::read, Role::kv_pool, pool.dtype, Reach::may);
 }
 
+/// Some tokens of earlier steps, ahead of the wait of an early launch.
+inline Access read_settled(const KvPoolView& pool) {
+  Access access = read_pool(pool);
+  access.before_wait = true;
+  access.tokens = CacheTokens::settled;
+  return access;
+}
+
 /// Which pages are appended to stands in a table in memory. Pages [1, pages): the null block is outside the range, not
 /// merely unlikely.
 inline Access append_to_pool(const KvPoolView& pool) {
   Access access = touch(pool.data, elements(pool.elements()), Mode::write, Role::kv_pool, pool.dtype, Reach::may);
   access.range.begin = pool.page_bytes();
+  access.tokens = CacheTokens::appended;
   return access;
 }
 

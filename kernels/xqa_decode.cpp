@@ -61,8 +61,10 @@ Contract xqa_decode_contract(const XqaDecodeArgs& args) {
     contract.accesses.push_back(read_input(args.batch.token_to_req, elements(args.batch.bucket), Dtype::i32));
     contract.accesses.push_back(read_input(args.batch.page_table, table, Dtype::i32));
   }
-  if (args.plan_is_done)
+  if (args.plan_is_done) {
     for (Access& access : contract.accesses) access.before_wait = is_of_plan(args, access);
+    if (args.keys == nullptr) contract.accesses.push_back(read_settled(args.pool));
+  }
   contract.needs = {claim(Fact::zeroed, args.counters, heads * dtype_bytes(Dtype::i32))};
   return contract;
 }

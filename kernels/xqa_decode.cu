@@ -33,12 +33,15 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   char* own = shared + threadIdx.x / 32 * Shape::kRingBytes;
   const std::uint32_t ring = device::shared_address(own);
   device::XqaStream<Shape> stream(args, split, ring);
-  if (args.plan_is_done) device::wait_for_previous();
-#pragma unroll
-  for (int stage = 0; stage < Shape::kStages - 1; ++stage) {
-    if (stage < stream.stages()) stream.load_next(stage);
-    device::commit_copies();
+  // All of the ring before the wait alone, and of long rows: else a warp's first stage would stand in line behind the
+  // others' last ones, which costs short rows up to 2 us.
+  constexpr int kRing = Shape::kStages;
+  std::int32_t under_way = 0;
+  if (args.plan_is_done) {
+    under_way = stream.fill_ring(0, stream.stages() > 2 * kRing ? kRing : kRing - 1, split.settled);
+    device::wait_for_previous();
   }
+  under_way = stream.fill_ring(under_way, kRing - 1, split.end);
   device::load_query<Shape>(args, split, tail);
   if (split.partition == 0 && split.splits > 1)
     device::fill_rows<Shape>(device::output_rows(args, split, group), group, device::quiet_nan(), device::quiet_nan());
@@ -46,9 +49,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   __syncthreads();
   device::XqaSoftmax<Shape> softmax;
   if constexpr (Shape::kQStaysShared)
-    device::attend(softmax, stream, split, device::SharedQuery<Shape>{tail}, ring, scale);
+    device::attend(softmax, stream, split, device::SharedQuery<Shape>{tail}, ring, scale, under_way);
   else
-    device::attend(softmax, stream, split, device::RegisterQuery<Shape>(tail), ring, scale);
+    device::attend(softmax, stream, split, device::RegisterQuery<Shape>(tail), ring, scale, under_way);
   device::wait_for_copies<0>();
   __syncwarp();
   device::publish(softmax, tail, reinterpret_cast<float*>(own), group);

@@ -58,7 +58,9 @@ struct XqaDecodeArgs {
   std::int32_t* counters = nullptr;  ///< [slots, heads]: + split_ticket a split; needs `zeroed`
   bool every_row = true;             ///< slots == bucket and slot s serves row s: every row is written
   /// The kernel right ahead on the stream writes nothing of the plan and its tables (slot_rows, lengths,
-  /// active_partitions, keys, token_to_req, page_table): an early launch reads them before it waits (rule RF309).
+  /// active_partitions, keys, token_to_req, page_table), and of the cache at most what this step's rows append, a
+  /// request's at consecutive positions: an early launch reads the plan, and without keys the first tokens of earlier
+  /// steps, before it waits (rule RF309).
   bool plan_is_done = false;
   /// Blocks of twice the warps, one a multiprocessor: for launches of few or long splits. Where a block may not have so
   /// much shared memory (before sm_90), the launch takes narrow ones. The bits depend on it, so it goes with the

@@ -104,6 +104,7 @@ void attach(Node& node, const Contract& contract, GraphBuffers& buffers, const G
     out.role = access.role != Role::unknown ? access.role : buffer.role;
     out.dtype = access.dtype != Dtype::unknown ? access.dtype : buffer.dtype;
     out.certainty = node.kind == NodeKind::kernel ? Certainty::contract : Certainty::proven;
+    out.tokens = access.tokens;
     out.before_wait = access.before_wait;
     node.accesses.push_back(out);
   }

@@ -92,6 +92,7 @@ void look_at_early_reads(const Graph& graph, const Edge& edge, Harms& harms) {
   for (const NodeAccess& read : graph.nodes[edge.to].accesses)
     for (const NodeAccess& write : graph.nodes[edge.from].accesses)
       if (read.before_wait && write.mode != Mode::read && read.buffer == write.buffer &&
+          !(read.tokens == CacheTokens::settled && write.tokens == CacheTokens::appended) &&
           std::max(read.range.begin, write.range.begin) < std::min(read.range.end, write.range.end))
         harms.push_back(
             {{"RF309"},

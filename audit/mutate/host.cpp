@@ -71,4 +71,17 @@ Sites make_programmatic(const Graph& clean, Random&) {
   return sites;
 }
 
+Sites append_anywhere(const Graph& clean, Random&) {
+  Sites sites;
+  for (NodeId id = 0; id < clean.nodes.size(); ++id)
+    for (std::size_t i = 0; i < clean.nodes[id].accesses.size(); ++i) {
+      const NodeAccess& access = clean.nodes[id].accesses[i];
+      if (access.tokens != CacheTokens::appended) continue;
+      sites.push_back({fmt::format("{} writes any token in {} and not only those that it appends", describe(clean, id),
+                                   bytes_in(clean, access.buffer, access.range)),
+                       [id, i](Graph& graph) { graph.nodes[id].accesses[i].tokens = CacheTokens::any; }});
+    }
+  return sites;
+}
+
 }  // namespace refrain::mutate

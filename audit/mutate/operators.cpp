@@ -29,6 +29,7 @@ constexpr std::array kOperators = {
     Operator{"host-node", "a kernel's work is done by a host node", make_host_nodes},
     Operator{"host-built", "a buffer is filled by a copy from pageable memory instead of a kernel", build_on_host},
     Operator{"programmatic", "an edge is programmatic, and the kernel behind it does not wait", make_programmatic},
+    Operator{"append-anywhere", "a kernel that appended to a cache writes any of its tokens", append_anywhere},
 };
 
 }  // namespace

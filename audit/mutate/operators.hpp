@@ -58,5 +58,6 @@ Sites halve_partials(const Graph&, Random&);
 Sites make_host_nodes(const Graph&, Random&);
 Sites build_on_host(const Graph&, Random&);
 Sites make_programmatic(const Graph&, Random&);
+Sites append_anywhere(const Graph&, Random&);
 
 }  // namespace refrain::mutate

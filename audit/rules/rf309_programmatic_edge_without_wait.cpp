@@ -3,7 +3,8 @@
 // other rules take every edge for an order; this one finds those that are none. Where
 // every contract is known and nothing rests on such edges, no harm comes of them.
 // A consumer that waits may still read some of its inputs before: those of the kernels
-// two ahead are done, those of the one right ahead are not.
+// two ahead are done, those of the one right ahead are not. Of a cache to which that one
+// appends, the tokens of earlier steps are done all the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,15 +60,18 @@ Finding read_too_soon(const GraphView& view, const Edge& edge, const NodeAccess&
   return finding;
 }
 
+bool may_still_write(const NodeAccess& write, const NodeAccess& read) {
+  if (read.tokens == CacheTokens::settled && write.tokens == CacheTokens::appended) return false;
+  return write.mode != Mode::read && write.buffer == read.buffer && write.range.overlaps(read.range);
+}
+
 /// The first read that the consumer does not wait for and that the producer may still be writing.
 const NodeAccess* find_read_too_soon(const Graph& graph, const Edge& edge) {
   const Node &producer = graph.nodes[edge.from], &consumer = graph.nodes[edge.to];
   if (edge.kind != EdgeKind::programmatic || !consumer.waits.value_or(false)) return nullptr;
   for (const NodeAccess& read : consumer.accesses)
-    if (read.before_wait &&
-        std::any_of(producer.accesses.begin(), producer.accesses.end(), [&](const NodeAccess& other) {
-          return other.mode != Mode::read && other.buffer == read.buffer && other.range.overlaps(read.range);
-        }))
+    if (read.before_wait && std::any_of(producer.accesses.begin(), producer.accesses.end(),
+                                        [&](const NodeAccess& other) { return may_still_write(other, read); }))
       return &read;
   return nullptr;
 }

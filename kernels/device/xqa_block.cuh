@@ -37,6 +37,9 @@ inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994530
   const std::uint32_t tokens = rule.tokens(length), begin = static_cast<std::uint32_t>(split.partition) * tokens;
   split.begin = static_cast<std::int32_t>(begin);
   split.end = static_cast<std::int32_t>(min(begin + tokens, static_cast<std::uint32_t>(length)));
+  // Row r has at most r others of its request ahead of it, each at the position before: the first of them is appended
+  // no lower than here. Which tokens keys name is not known yet.
+  if (args.keys == nullptr) split.settled = max(length - 1 - split.row, 0);
   return split;
 }
 
@@ -80,16 +83,19 @@ struct RegisterQuery {
   }
 };
 
-/// All stages of this warp, of which the first kStages - 1 are under way.
+/// All stages of this warp, of which the first `next` are under way: kStages or one less.
 template <class Shape, class Query>
 __device__ void attend(XqaSoftmax<Shape>& softmax, XqaStream<Shape>& stream, const XqaSplit& split, const Query& q,
-                       std::uint32_t ring, float scale) {
+                       std::uint32_t ring, float scale, std::int32_t next) {
   const std::int32_t stages = stream.stages();
   std::int32_t at = 0, free = Shape::kStages - 1;
   for (std::int32_t stage = 0; stage < stages; ++stage) {
     wait_for_copies<Shape::kStages - 2>();
     __syncwarp();  // everyone's copies of this stage are there, and everyone is done with the one before
-    if (stage + Shape::kStages - 1 < stages) stream.load_next(free);
+    if (next < min(stages, stage + Shape::kStages)) {
+      stream.load_next(free);
+      ++next;
+    }
     commit_copies();
     const std::uint32_t k = ring + static_cast<std::uint32_t>(at) * Shape::kStageBytes;
     Scores<Shape> scores = {};

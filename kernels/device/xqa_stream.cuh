@@ -20,6 +20,7 @@ struct XqaSplit {
   std::int32_t request = 0;         ///< of the row; read only where no keys are given
   std::int32_t splits = 0;          ///< of the row; kSplitMissing: its plan is stale or not this launch's
   std::int32_t begin = 0, end = 0;  ///< tokens of the slot
+  std::int32_t settled = 0;         ///< tokens of the slot below this one nothing in this step writes
 };
 
 template <class Shape>
@@ -52,6 +53,17 @@ class XqaStream {
     return left <= 0 ? 0 : (left + kStride - 1) / kStride;
   }
   [[nodiscard]] __device__ std::int32_t first_token(std::int32_t stage) const { return first_ + stage * kStride; }
+
+  /// Starts the copies of the stages from `from` up to `to`, at most kStages, a group each; returns the first that is
+  /// left because it does not end by token `bound`. The end of the split as bound leaves none.
+  [[nodiscard]] __device__ std::int32_t fill_ring(std::int32_t from, std::int32_t to, std::int32_t bound) {
+#pragma unroll 1
+    for (; from < to && min(first_token(from) + Shape::kTokens, end_) <= bound; ++from) {
+      if (from < stages()) load_next(from);
+      commit_copies();
+    }
+    return from;
+  }
 
   /// Starts the copies of the next stage into place `at` of the ring; stages come in order from 0.
   __device__ void load_next(std::int32_t at) {

@@ -80,6 +80,19 @@ TEST_CASE("json: a kernel node keeps its launch, its parameters and its contract
   CHECK(node.call_site == "step.cpp:42");
 }
 
+TEST_CASE("json: an access keeps which tokens it means and that it comes before the wait") {
+  Graph graph = full_graph();
+  CHECK(read_graph_json(write_graph_json(graph), "step.json").nodes[0].accesses[0].tokens == CacheTokens::any);
+  CHECK_FALSE(read_graph_json(write_graph_json(graph), "step.json").nodes[0].accesses[0].before_wait);
+  for (const CacheTokens tokens : {CacheTokens::appended, CacheTokens::settled}) {
+    graph.nodes[0].accesses[0].tokens = tokens;
+    graph.nodes[0].accesses[0].before_wait = true;
+    const Graph read = read_graph_json(write_graph_json(graph), "step.json");
+    CHECK(read.nodes[0].accesses[0].tokens == tokens);
+    CHECK(read.nodes[0].accesses[0].before_wait);
+  }
+}
+
 TEST_CASE("json: copies, fills, allocations and bodies come back") {
   const Graph g = read_graph_json(write_graph_json(full_graph()), "step.json");
   REQUIRE(g.nodes.size() == 5);

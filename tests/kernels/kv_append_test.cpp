@@ -182,6 +182,7 @@ TEST_CASE("kv_append: the contract may write pages 1 and up and leaves the null 
     if (access.mode == Mode::read) continue;
     ++writes;
     CHECK(access.role == Role::kv_pool);
+    CHECK(access.tokens == CacheTokens::appended);
     CHECK(access.reach == Reach::may);
     CHECK(access.base == reinterpret_cast<Address>(append.scene.pool.data));
     CHECK(access.range == ByteRange{append.scene.pool.page_bytes(), append.scene.pool.bytes()});

@@ -216,6 +216,7 @@ TEST_CASE("mla_append: the contract may write pages 1 and up and leaves the null
     if (access.mode == Mode::read) continue;
     ++writes;
     CHECK(access.role == Role::kv_pool);
+    CHECK(access.tokens == CacheTokens::appended);
     CHECK(access.reach == Reach::may);
     CHECK(access.base == reinterpret_cast<Address>(latent.args.pool.data));
     CHECK(access.range == ByteRange{16 * 656, latent.args.pool.bytes()});

@@ -127,6 +127,7 @@ TEST_CASE("rope_append: the contract writes all of q and may write pages 1 and u
     const bool of_q = access.base == reinterpret_cast<Address>(q);
     CHECK(access.reach == (of_q ? Reach::exact : Reach::may));
     CHECK(access.range == (of_q ? ByteRange{0, sizeof q} : ByteRange{sizeof pool / 3, sizeof pool}));
+    CHECK(access.tokens == (of_q ? CacheTokens::any : CacheTokens::appended));
     if (!of_q) CHECK(access.base == reinterpret_cast<Address>(pool));
   }
   CHECK(changed == 2);

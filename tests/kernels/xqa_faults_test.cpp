@@ -125,6 +125,31 @@ TEST_CASE("xqa: the contracts hand the counters on: zeroed by the planner, neede
   CHECK(plan_xqa.contract(run.plan).gives[0].range == ByteRange{0, 4 * 2 * 6 * 4});
 }
 
+TEST_CASE(
+    "xqa: a decode whose plan is done says what it reads before it waits, settled tokens where no keys name others") {
+  Rng rng(fresh_seed());
+  const bool dense = GENERATE(true, false), plan_is_done = GENERATE(false, true);
+  Scene scene(one_row_each({64, 700}, 16), rng);
+  if (!dense) scene.select(rng);
+  XqaRun run(scene, {.dense = dense});
+  run.decode.plan_is_done = plan_is_done;
+  const auto pool = reinterpret_cast<Address>(scene.pool.data);
+  int early = 0, of_pool = 0, early_of_pool = 0;
+  for (const Access& access : xqa_decode.contract(run.decode).accesses) {
+    early += access.before_wait ? 1 : 0;
+    CHECK((!access.before_wait || access.mode == Mode::read));
+    CHECK((access.tokens == CacheTokens::settled) == (access.base == pool && access.before_wait));
+    if (access.base != pool) continue;
+    of_pool += access.before_wait ? 0 : 1;
+    early_of_pool += access.before_wait ? 1 : 0;
+    CHECK(access.range == ByteRange{0, scene.pool.bytes()});
+  }
+  CHECK(of_pool == 1);  // what is appended this step it reads behind its wait
+  CHECK(early_of_pool == (dense && plan_is_done ? 1 : 0));
+  // lengths, active_partitions, and keys or token_to_req, page_table and the pool
+  CHECK(early == (!plan_is_done ? 0 : dense ? 5 : 3));
+}
+
 TEST_CASE("xqa: fp16 partials are right for an fp16 cache and lose an E4M3 sum that fp32 keeps") {
   Rng rng(fresh_seed());
   SceneShape shape = one_row_each({700}, 16);

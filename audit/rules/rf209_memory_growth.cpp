@@ -12,7 +12,7 @@
 #include "audit/captures.hpp"
 #include "audit/graph_lives.hpp"
 #include "audit/rules/checks.hpp"
-#include "audit/rules/live_memory.hpp"
+#include "audit/rules/held_memory.hpp"
 #include "audit/rules/words.hpp"
 
 namespace refrain {
@@ -55,7 +55,7 @@ std::vector<Cycles> cycles_of(const Recording& recording) {
 }
 
 void take_samples(const Timeline& timeline, Cycles& cycles) {
-  LiveMemory memory;
+  HeldMemory memory;
   Sample sample;
   std::size_t next = 0;
   const auto close_until = [&](std::uint64_t sequence) {
@@ -114,7 +114,7 @@ void check_cycles(const Recording& recording, Report& report) {
 }
 
 void check_failed_captures(const Recording& recording, Report& report) {
-  LiveMemory memory;
+  HeldMemory memory;
   for (const ApiEvent& call : recording.timeline.calls) memory.follow(call);
   const auto last = recording.timeline.calls.empty() ? 0 : recording.timeline.calls.back().sequence;
   for (const CaptureWindow& capture : captures_of(recording.timeline)) {

@@ -12,11 +12,11 @@
 namespace refrain::test {
 
 /// What the calls need, made before the capture begins; torn down with it.
-struct Scene {
-  Scene(Driver& driver, bool blocking);
-  ~Scene();
-  Scene(const Scene&) = delete;
-  Scene& operator=(const Scene&) = delete;
+struct ProbeScene {
+  ProbeScene(Driver& driver, bool blocking);
+  ~ProbeScene();
+  ProbeScene(const ProbeScene&) = delete;
+  ProbeScene& operator=(const ProbeScene&) = delete;
 
   /// Captures one launch of a kernel that touches nothing.
   Status launch_on(Stream stream);
@@ -32,7 +32,7 @@ struct Scene {
   unsigned char pageable[256] = {};
 };
 
-using Probe = std::function<Status(Scene&)>;
+using Probe = std::function<Status(ProbeScene&)>;
 [[nodiscard]] const std::map<std::string, Probe>& probes();
 
 }  // namespace refrain::test

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kModes = {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed};
 
 Cell ask(Driver& driver, const Probe& probe, CaptureMode mode, bool blocking, bool other_thread) {
-  Scene scene(driver, blocking);
+  ProbeScene scene(driver, blocking);
   check(driver.begin_capture(scene.capture, mode), "cudaStreamBeginCapture");
   check(scene.launch_on(scene.capture), "launch");
   Status answer = Status::unknown;

@@ -1,4 +1,4 @@
-#include "audit/rules/live_memory.hpp"
+#include "audit/rules/held_memory.hpp"
 
 namespace refrain {
 namespace {
@@ -26,7 +26,7 @@ bool allocates(const ApiEvent& call) noexcept {
   }
 }
 
-void LiveMemory::follow(const ApiEvent& call) {
+void HeldMemory::follow(const ApiEvent& call) {
   if (!allocates(call) && !frees(call)) return;
   // An address that is handed out again was freed, seen or not.
   if (const auto old = live_.find(call.address); old != live_.end()) {
@@ -38,7 +38,7 @@ void LiveMemory::follow(const ApiEvent& call) {
   bytes_ += call.bytes;
 }
 
-bool LiveMemory::holds(const ApiEvent& call) const {
+bool HeldMemory::holds(const ApiEvent& call) const {
   const auto known = live_.find(call.address);
   return known != live_.end() && known->second == &call;
 }

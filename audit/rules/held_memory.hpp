@@ -13,7 +13,7 @@ namespace refrain {
 /// The call came back 0 and allocated at once, whatever was being captured.
 [[nodiscard]] bool allocates(const ApiEvent& call) noexcept;
 
-class LiveMemory {
+class HeldMemory {
  public:
   void follow(const ApiEvent& call);
 

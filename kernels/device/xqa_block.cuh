@@ -83,7 +83,8 @@ struct RegisterQuery {
   }
 };
 
-/// All stages of this warp, of which the first `next` are under way: kStages or one less.
+/// All stages of this warp, of which the first `next` are under way: kStages, of which the first wait is then for two,
+/// or one less.
 template <class Shape, class Query>
 __device__ void attend(XqaSoftmax<Shape>& softmax, XqaStream<Shape>& stream, const XqaSplit& split, const Query& q,
                        std::uint32_t ring, float scale, std::int32_t next) {

@@ -279,7 +279,8 @@ constexpr Rule kRules[] = {
          "touches memory or ends; a block that ends without it also breaks the order of what comes behind. Where the "
          "producer never triggers, the consumer starts at its end, but what it wrote need not be visible: a warning. A "
          "consumer that waits may read before it does what ran two kernels ahead, never what the one right ahead "
-         "writes; of a paged cache to which that one appends, only tokens of earlier steps.",
+         "writes, nor, where that one triggers before it waits itself, what those write that it waits for; of a paged "
+         "cache to which one of them appends, only tokens of earlier steps.",
      .fix = "Call cudaGridDependencySynchronize() first thing in the consumer, or launch it without the attribute.",
      .check = check_rf309},
     {.id = "RF310",

@@ -40,7 +40,7 @@ struct Case {
 
 std::vector<Case> cases_of(const Options& options) {
   std::vector<Case> cases;
-  for (const std::int32_t batch : {1, 8, 32, 64})
+  for (const std::int32_t batch : {1, 8, 16, 32, 64})
     for (const std::int32_t context : {1024, 8192}) cases.push_back({{batch, context}});
   cases.push_back({{32, 8192}, Dtype::e4m3});
   std::erase_if(cases, [&](const Case& c) {

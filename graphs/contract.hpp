@@ -72,10 +72,10 @@ struct Contract {
   std::vector<Claim> gives;
   /// Programmatic dependent launch. `waits`: every block waits on the device (griddepcontrol.wait) for what runs ahead
   /// of it before it touches memory or ends, so that the launch may start early; all but the reads `before_wait`, which
-  /// the kernel right ahead must not write. `triggers`: it lets what comes behind start before it ends
+  /// no kernel right ahead may write. `triggers`: it lets what comes behind start before it ends
   /// (griddepcontrol.launch_dependents); where it waits too, only after that, so that what runs two kernels ahead is
-  /// done.
-  bool waits = false, triggers = false;
+  /// done. Unless it `triggers_first`: then what comes behind may run beside what this one still waits for.
+  bool waits = false, triggers = false, triggers_first = false;
 };
 
 [[nodiscard]] const char* to_string(Mode) noexcept;

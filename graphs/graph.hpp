@@ -115,7 +115,7 @@ struct Node {
   bool has_contract = false;  ///< `accesses`, `needs` and `gives` are all there is to say
   std::vector<NodeAccess> accesses;
   std::vector<NodeClaim> needs, gives;
-  std::optional<bool> waits, triggers;  ///< as in Contract; absent = not known
+  std::optional<bool> waits, triggers, triggers_first;  ///< as in Contract; absent = not known
 
   std::optional<CopyInfo> copy;              ///< memcpy
   std::optional<FillInfo> fill;              ///< memset

@@ -88,6 +88,7 @@ Json node_json(const Node& node, std::size_t id) {
   put_list(out, "gives", node.gives, claim_json);
   if (node.waits) out["waits"] = *node.waits;
   if (node.triggers) out["triggers"] = *node.triggers;
+  if (node.triggers_first) out["triggers_first"] = *node.triggers_first;
   if (node.copy) out["copy"] = copy_json(*node.copy);
   if (node.fill) out["fill"] = fill_json(*node.fill);
   if (node.allocation)

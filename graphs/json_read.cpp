@@ -73,9 +73,10 @@ void read_bodies(const JsonView& view, const std::string& file, std::size_t leve
 
 Node read_node(const JsonView& view, const std::string& file, std::size_t level, const Graph& graph,
                std::size_t index) {
-  view.check_object("a node", {"id",       "kind", "name",     "mangled",    "grid",   "block", "shared_bytes",
-                               "params",   "op",   "contract", "accesses",   "needs",  "gives", "waits",
-                               "triggers", "copy", "fill",     "allocation", "bodies", "scope", "call_site"});
+  view.check_object("a node",
+                    {"id",   "kind",     "name",       "mangled", "grid",  "block",    "shared_bytes", "params",
+                     "op",   "contract", "accesses",   "needs",   "gives", "waits",    "triggers",     "triggers_first",
+                     "copy", "fill",     "allocation", "bodies",  "scope", "call_site"});
   check_id(view, index);
   Node node;
   node.kind = view.need("kind").word<NodeKind>();
@@ -93,6 +94,7 @@ Node read_node(const JsonView& view, const std::string& file, std::size_t level,
   each(view, "gives", [&](const JsonView& claim, std::size_t) { node.gives.push_back(read_claim(claim, graph)); });
   if (const auto waits = view.find("waits")) node.waits = waits->boolean();
   if (const auto triggers = view.find("triggers")) node.triggers = triggers->boolean();
+  if (const auto first = view.find("triggers_first")) node.triggers_first = first->boolean();
   read_device_work(view, node);
   read_bodies(view, file, level, node);
   read_text(view, "scope", node.scope);

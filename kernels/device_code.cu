@@ -8,6 +8,13 @@ namespace {
 /// Compiled as all others are.
 __global__ void any_kernel() {}
 
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  const bool known =
+      cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, which, device) == cudaSuccess;
+  return known ? value : 0;
+}
+
 }  // namespace
 
 int code_architecture() {
@@ -16,12 +23,15 @@ int code_architecture() {
 }
 
 int device_architecture() {
-  int device = 0, major = 0, minor = 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)
-    return 0;
-  return 10 * major + minor;
+  return 10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+}
+
+int multiprocessors() {
+  return attribute(cudaDevAttrMultiProcessorCount);
+}
+
+int shared_bytes_a_block() {
+  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 bool has_wgmma() {

@@ -11,6 +11,7 @@
 #include "kernels/device/group_table.cuh"
 #include "kernels/device/plan_group_wide.cuh"
 #include "kernels/device/vector.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/page_division.hpp"
 #include "kernels/plan_grouped.hpp"
@@ -249,10 +250,7 @@ void launch(const PlanGroupedArgs& args, KernelPlace place) {
 
 /// From the number of groups and the device alone, so a graph that has it in its key has the kernel in it too.
 bool are_many(std::int32_t groups) {
-  int device = 0, multiprocessors = 0;
-  return cudaGetDevice(&device) != cudaSuccess ||
-         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
-         groups > multiprocessors;
+  return groups > multiprocessors();
 }
 
 void launch_at(const PlanGroupedArgs& args, KernelPlace place) {

@@ -2,7 +2,8 @@
 // sum and the scaling; only rows wider than 8,192 read the rest a second time, from
 // the cache. Floor: rows * width * 2 bytes, times 2 without a residual and 4 with
 // it, over the memory's bandwidth. In a decode step, where a row or two leave most
-// of the GPU idle, the kernel is one trip to memory and the block's reduction.
+// of the GPU idle, the kernel is one trip to memory and the block's reduction: all but x
+// is on its way before the kernel ahead has ended, where that writes none of it.
 #include <cassert>
 #include <cstdint>
 
@@ -33,13 +34,14 @@ __device__ float block_sum(float value) {
   return value;
 }
 
-/// x, or the sum of x and the residual as it is stored. Returns the sum of the squares.
+/// x, or the sum of x and what the residual held, as it is stored. Returns the sum of the squares.
 template <int V>
-__device__ float take(const RmsNormArgs& args, std::int64_t at, float (&values)[V]) {
+__device__ float take(const RmsNormArgs& args, std::int64_t at, const device::HalfRun<V>& residual,
+                      float (&values)[V]) {
   device::load_floats<V>(args.x, args.dtype, at, values);
   if (args.residual != nullptr) {
     float before[V];
-    device::load_floats<V>(args.residual, args.dtype, at, before);
+    residual.decode(args.dtype, before);
 #pragma unroll
     for (int i = 0; i < V; ++i) values[i] = device::round_to(args.dtype, values[i] + before[i]);
     device::store_floats<V>(args.residual, args.dtype, at, values);
@@ -51,12 +53,13 @@ __device__ float take(const RmsNormArgs& args, std::int64_t at, float (&values)[
 }
 
 template <int V>
-__device__ void put(const RmsNormArgs& args, std::int64_t row, std::int32_t at, float scale, float (&values)[V]) {
+__device__ void put(const RmsNormArgs& args, std::int64_t at, float scale, const device::HalfRun<V>& weights,
+                    float (&values)[V]) {
   float weight[V];
-  device::load_floats<V>(args.weight, args.dtype, at, weight);
+  weights.decode(args.dtype, weight);
 #pragma unroll
   for (int i = 0; i < V; ++i) values[i] = values[i] * scale * weight[i];
-  device::store_floats<V>(args.out, args.dtype, row + at, values);
+  device::store_floats<V>(args.out, args.dtype, at, values);
 }
 
 template <int V>
@@ -70,25 +73,33 @@ __device__ void zero(const RmsNormArgs& args, std::int64_t row, std::int32_t fir
 
 template <int V>
 __global__ void __launch_bounds__(kMaxThreads) rms_norm_kernel(const RmsNormArgs args) {
-  device::wait_for_previous();
+  if (!args.rest_is_done) device::start_next_and_wait();
   const std::int64_t row = std::int64_t{blockIdx.x} * args.width;
   const auto first = static_cast<std::int32_t>(threadIdx.x) * V, step = static_cast<std::int32_t>(blockDim.x) * V;
-  if (static_cast<std::int32_t>(blockIdx.x) >= clamp_rows(*args.rows, args.bucket))
-    return zero<V>(args, row, first, step);
+  const bool real = static_cast<std::int32_t>(blockIdx.x) < clamp_rows(__ldcg(args.rows), args.bucket);
+  device::HalfRun<V> weight, residual;
+  if (first < args.width) {
+    weight.load_past_l1(args.weight, first);
+    if (args.residual != nullptr) residual.load_past_l1(args.residual, row + first);
+  }
+  if (args.rest_is_done) device::start_next_and_wait();
+  if (!real) return zero<V>(args, row, first, step);
   float held[V];
-  float squares = first < args.width ? take<V>(args, row + first, held) : 0.0f;
+  float squares = first < args.width ? take<V>(args, row + first, residual, held) : 0.0f;
   for (std::int32_t at = first + step; at < args.width; at += step) {
     float more[V];
-    squares += take<V>(args, row + at, more);
+    if (args.residual != nullptr) residual.load_past_l1(args.residual, row + at);
+    squares += take<V>(args, row + at, residual, more);
   }
   const float mean = __fdiv_rn(block_sum(squares), static_cast<float>(args.width));
   const float scale = __fdiv_rn(1.0f, __fsqrt_rn(mean + args.eps));
-  if (first < args.width) put<V>(args, row, first, scale, held);
+  if (first < args.width) put<V>(args, row + first, scale, weight, held);
   const void* summed = args.residual != nullptr ? args.residual : args.x;
   for (std::int32_t at = first + step; at < args.width; at += step) {
     float more[V];
     device::load_floats<V>(summed, args.dtype, row + at, more);
-    put<V>(args, row, at, scale, more);
+    weight.load_past_l1(args.weight, at);
+    put<V>(args, row + at, scale, weight, more);
   }
 }
 

@@ -17,6 +17,9 @@ struct RmsNormArgs {
   std::int32_t bucket = 0, width = 0;
   void* residual = nullptr;  ///< [bucket, width] in and out, or null; no overlap with x and out
   void* out = nullptr;       ///< [bucket, width]
+  /// The kernel right ahead on the stream writes at most x of what this one reads: an early launch reads weight,
+  /// rows and residual before it waits (rule RF309).
+  bool rest_is_done = false;
 };
 
 /// Every row of out and of the residual is written: those of pad rows become zeros, whatever x and the residual held.

@@ -15,12 +15,13 @@ Contract rope_append_contract(const RopeAppendArgs& args) {
   assert(args.rotary_dim <= 1024);
   const std::int64_t in = args.heads + 2 * std::int64_t{args.pool.kv_heads};
   Contract contract;
-  contract.waits = contract.triggers = true;
+  contract.waits = contract.triggers = contract.triggers_first = true;
   contract.accesses = {read_activation(args.qkv, elements(args.batch.bucket, in, args.pool.dim), args.dtype),
                        write_activation(args.q, elements(args.batch.bucket, args.heads, args.pool.dim), args.dtype)};
   touch_batch(contract, args.batch, true);
   touch_scales(contract, args.k_scale, args.v_scale);
   contract.accesses.push_back(append_to_pool(args.pool));
+  if (args.rest_is_done) read_before_wait(contract, args.qkv);
   return contract;
 }
 

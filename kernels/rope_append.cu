@@ -1,10 +1,9 @@
 // Two blocks a row: one turns the heads of q, the other the heads of k and appends them
-// and those of v. A thread takes 8 pairs of a head, its first before it knows the
-// position, for nothing that must be read first says where they stand. How fast a pair
-// turns rests on no memory, so the fp64 exponential, a few hundred instructions deep,
-// comes ahead of the wait. Floor: the bytes of qkv read and of q and the pool's rows
-// written over the memory's bandwidth. In a decode step two trips to memory are what is
-// waited for: position and request, and then the page.
+// and those of v. A thread takes 8 pairs of a head. How far a pair turns and where a row's
+// token goes rest on the batch's tables alone, so all of that, an fp64 exponential and two
+// trips to memory deep, comes ahead of the wait where the kernel ahead writes none of them.
+// Floor: the bytes of qkv read and of q and the pool's rows written over the memory's
+// bandwidth. In a decode step one trip to memory is then waited for.
 #include <cassert>
 #include <cstdint>
 
@@ -15,6 +14,7 @@
 #include "kernels/device/vector.cuh"
 #include "kernels/launchers.hpp"
 #include "kernels/rope_append.hpp"
+#include "kernels/row_count.hpp"
 #include "kernels/touch_activations.hpp"
 
 namespace refrain {
@@ -28,11 +28,14 @@ struct Part {
   std::int32_t heads;
   std::int64_t from;     ///< of its first head in qkv
   std::int64_t to = -1;  ///< in q, or of the K run in the pool; below 0: nowhere
+  float k_scale = 1, v_scale = 1;
 
   __device__ Part(const RopeAppendArgs& args, std::int32_t row, bool kv)
       : appends(kv),
         heads(kv ? 2 * args.pool.kv_heads : args.heads),
-        from((row * (args.heads + 2 * std::int64_t{args.pool.kv_heads}) + (kv ? args.heads : 0)) * args.pool.dim) {}
+        from((row * (args.heads + 2 * std::int64_t{args.pool.kv_heads}) + (kv ? args.heads : 0)) * args.pool.dim) {
+    if (kv) k_scale = __ldcg(args.k_scale), v_scale = __ldcg(args.v_scale);
+  }
 
   [[nodiscard]] __device__ std::int64_t target(const RopeAppendArgs& args, std::int32_t row) const {
     if (!appends) return std::int64_t{row} * args.heads * args.pool.dim;
@@ -51,7 +54,7 @@ __device__ void put(const RopeAppendArgs& args, const Part& part, std::int32_t h
   const std::int64_t to = part.to + std::int64_t{head} * args.pool.dim + i;
   if (!part.appends) return device::store_floats<V>(args.q, args.dtype, to, values);
   const bool is_v = head >= args.pool.kv_heads;
-  const float scale = is_v ? *args.v_scale : *args.k_scale;
+  const float scale = is_v ? part.v_scale : part.k_scale;
 #pragma unroll
   for (int j = 0; j < V; ++j) values[j] = device::divide(device::round_to(args.dtype, values[j]), scale);
   // The heads of v are the plane behind: as many elements on, but for those of k that lie ahead of them here.
@@ -104,24 +107,26 @@ __global__ void __launch_bounds__(kThreads) rope_append_kernel(const RopeAppendA
 #pragma unroll
   for (std::int32_t j = 0; j < kMaxPairs / kThreads; ++j)
     if (const std::int32_t i = thread + j * kThreads; i < half) speeds[j] = device::turns_a_token(i, octaves);
-  device::wait_for_previous();
+  if (!args.rest_is_done) device::start_next_and_wait();
   __shared__ float2 turns[kMaxPairs];
   __shared__ std::int64_t target;
   Part part(args, row, blockIdx.y != 0);
   const std::int32_t count = part.heads * chunks;
   const auto first_of = [&](std::int32_t at) { return at / chunks * args.pool.dim + at % chunks * V; };
-  Pairs<V> pairs;
-  if (thread < count) pairs.load(args, part.from + first_of(thread));
-  const auto position = static_cast<double>(args.batch.query_pos[row]);
-  if (row >= device::real_rows(args.batch)) {
-    if (!part.appends) zero_q<V>(args, row);
-    return;
-  }
+  const auto position = static_cast<double>(__ldcg(reinterpret_cast<const long long*>(args.batch.query_pos) + row));
+  const bool real = row < clamp_rows(__ldcg(args.batch.rows), args.batch.bucket);
   // By a warp of its own where the rotary part leaves one: its trips to memory and the turns go side by side.
   if (thread == kThreads - 1) target = part.target(args, row);
 #pragma unroll
   for (std::int32_t j = 0; j < kMaxPairs / kThreads; ++j)
     if (const std::int32_t i = thread + j * kThreads; i < half) turns[i] = device::turn_of(position, speeds[j]);
+  if (args.rest_is_done) device::start_next_and_wait();
+  Pairs<V> pairs;
+  if (thread < count) pairs.load(args, part.from + first_of(thread));
+  if (!real) {
+    if (!part.appends) zero_q<V>(args, row);
+    return;
+  }
   __syncthreads();
   part.to = target;
   if (part.to < 0) return;

@@ -23,6 +23,9 @@ struct RopeAppendArgs {
   const float* k_scale = nullptr;  ///< [1] on the device: stored = k / scale, saturating; 1 for fp16 and bf16 pools
   const float* v_scale = nullptr;
   void* q = nullptr;  ///< [bucket, heads, dim]
+  /// The kernel right ahead on the stream writes at most qkv of what this one reads: an early launch reads the batch's
+  /// tables and the scales before it waits (rule RF309).
+  bool rest_is_done = false;
 };
 
 /// Rotates in fp32 by a cosine and a sine whose error is at most kRopeTurnError for |position| <= 2^20, rounds once.

@@ -12,9 +12,10 @@ Contract silu_mul_contract(const SiluMulArgs& args) {
   assert(args.bucket > 0 && args.width > 0);
   const auto all = elements(args.bucket, args.width);
   Contract contract;
-  contract.waits = contract.triggers = true;
+  contract.waits = contract.triggers = contract.triggers_first = true;
   contract.accesses = {read_activation(args.gate_up, 2 * all, args.dtype), read_input(args.rows, 1, Dtype::i32),
                        write_activation(args.out, all, args.dtype)};
+  if (args.rest_is_done) read_before_wait(contract, args.gate_up);
   return contract;
 }
 

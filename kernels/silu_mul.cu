@@ -19,12 +19,14 @@ constexpr std::int32_t kThreads = 256;
 
 template <int V>
 __global__ void __launch_bounds__(kThreads) silu_mul_kernel(const SiluMulArgs args) {
-  device::wait_for_previous();
+  if (!args.rest_is_done) device::start_next_and_wait();
   const auto row = static_cast<std::int32_t>(blockIdx.x);
+  const bool real = row < clamp_rows(__ldcg(args.rows), args.bucket);
+  if (args.rest_is_done) device::start_next_and_wait();
   const std::int64_t d = (std::int64_t{blockIdx.y} * kThreads + threadIdx.x) * V;
   if (d >= args.width) return;
   float gate[V] = {}, up[V] = {};
-  if (row < clamp_rows(*args.rows, args.bucket)) {
+  if (real) {
     const std::int64_t at = 2 * std::int64_t{row} * args.width + d;
     device::load_floats<V>(args.gate_up, args.dtype, at, gate);
     device::load_floats<V>(args.gate_up, args.dtype, at + args.width, up);

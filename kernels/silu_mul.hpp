@@ -13,6 +13,8 @@ struct SiluMulArgs {
   Dtype dtype = Dtype::bf16;           ///< fp16 or bf16, of both arrays
   std::int32_t bucket = 0, width = 0;
   void* out = nullptr;  ///< [bucket, width]
+  /// The kernel right ahead on the stream does not write rows: an early launch reads it before it waits (rule RF309).
+  bool rest_is_done = false;
 };
 
 /// Every row of out is written, pad rows as zeros. A gate of -inf gives NaN, as -inf / inf is.

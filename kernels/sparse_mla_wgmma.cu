@@ -13,6 +13,7 @@
 #include "kernels/device/codec.cuh"
 #include "kernels/device/mla_wgmma_attend.cuh"
 #include "kernels/device/mla_wgmma_bring.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/sparse_mla_kernels.hpp"
 
 namespace refrain {
@@ -120,12 +121,6 @@ __global__ void __launch_bounds__(Shape::kThreads, 1)
     attend_shares<Shape, Put>(args, shares, shared, over);
   }
 #endif
-}
-
-[[nodiscard]] std::int32_t multiprocessors() {
-  int device = 0, count = 1;
-  if (cudaGetDevice(&device) == cudaSuccess) cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-  return count;
 }
 
 template <class Put, MlaRecord kRecord>

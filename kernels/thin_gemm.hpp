@@ -6,7 +6,7 @@
 
 namespace refrain {
 
-inline constexpr std::int32_t kThinRows = 8;    ///< the most
+inline constexpr std::int32_t kThinRows = 16;   ///< the most
 inline constexpr std::int32_t kThinStep = 128;  ///< k is a multiple of it
 
 [[nodiscard]] inline bool is_thin(const GemmArgs& args) noexcept {

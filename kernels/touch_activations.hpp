@@ -21,6 +21,12 @@ inline Access read_weights(const void* data, std::uint64_t count, Dtype dtype, R
   return touch(static_cast<const std::byte*>(data), count, Mode::read, Role::weights, dtype, reach);
 }
 
+/// All reads but those of `awaited`: of an op whose `rest_is_done`.
+inline void read_before_wait(Contract& contract, const void* awaited) {
+  for (Access& access : contract.accesses)
+    access.before_wait = access.mode == Mode::read && access.base != reinterpret_cast<Address>(awaited);
+}
+
 inline void assert_half([[maybe_unused]] Dtype dtype) {
   assert(dtype == Dtype::fp16 || dtype == Dtype::bf16);
 }

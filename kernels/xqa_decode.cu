@@ -7,6 +7,7 @@
 
 #include "kernels/device/early_start.cuh"
 #include "kernels/device/xqa_merge.cuh"
+#include "kernels/device_code.hpp"
 #include "kernels/launchers.hpp"
 #include "kernels/touch_inputs.hpp"
 #include "kernels/xqa_decode.hpp"
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   device::load_query<Shape>(args, split, tail);
   if (split.partition == 0 && split.splits > 1)
     device::fill_rows<Shape>(device::output_rows(args, split, group), group, device::quiet_nan(), device::quiet_nan());
-  const float scale = args.softmax_scale * *args.k_scale * device::kLog2E;
+  const float scale = args.softmax_scale * *args.k_scale * device::kLog2E, v_scale = *args.v_scale;
   __syncthreads();
   device::XqaSoftmax<Shape> softmax;
   if constexpr (Shape::kQStaysShared)
@@ -59,20 +60,19 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocks)
   // Every score -inf: a split weighs nothing in the merge, and 0 * Inf must not make it NaN there; a whole row is 0 /
   // 0.
   if (split.splits == 1)
-    return device::add_warps<Shape>(device::output_rows(args, split, group), *args.v_scale, device::quiet_nan(), tail,
-                                    shared, group);
-  device::add_warps<Shape>(device::partial_rows(args, split, group), *args.v_scale, 0.0f, tail, shared, group);
+    return device::add_warps<Shape>(device::output_rows(args, split, group), v_scale, device::quiet_nan(), tail, shared,
+                                    group);
+  device::add_warps<Shape>(device::partial_rows(args, split, group), v_scale, 0.0f, tail, shared, group);
   if (device::count_in<Shape>(args, split, tail, group)) device::merge_splits<Shape>(args, split, tail, shared, group);
 }
 
 /// Of an E4M3 launch: so many that three a multiprocessor, of less under way each, give a model's decode some 2 to 5 %.
 constexpr std::int64_t kManyBlocks = 1024;
 
-[[nodiscard]] int shared_bytes_a_block() {
-  int device = 0, bytes = 0;
-  if (cudaGetDevice(&device) == cudaSuccess)
-    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  return bytes;
+/// Whether a block may have the shared memory that `Shape` takes.
+template <class Shape>
+[[nodiscard]] bool fits() {
+  return shared_bytes_a_block() >= Shape::kSharedBytes;
 }
 
 [[nodiscard]] std::int64_t blocks_of(const XqaDecodeArgs& args) {
@@ -111,9 +111,13 @@ template <device::KvFormat kFormat, int kDim>
 void launch_width(const XqaDecodeArgs& args, KernelPlace place) {
   using device::XqaShape, device::XqaWidth;
   using Wide = XqaShape<kFormat, kDim, XqaWidth::wide, 1>;
-  if (args.wide && shared_bytes_a_block() >= Wide::kSharedBytes) return launch<Wide>(args, place);
+  if (args.wide && fits<Wide>()) return launch<Wide>(args, place);
   if constexpr (kFormat == device::KvFormat::e4m3 && kDim <= 128)
     if (blocks_of(args) >= kManyBlocks) return launch<XqaShape<kFormat, kDim, XqaWidth::narrow, 3>>(args, place);
+  // With a multiprocessor for each block, the deepest rings: alone they give nothing, but in a model the GEMM behind
+  // reads its first weights meanwhile, and a block of 1,024 tokens would wait 2 us longer for its own.
+  using Alone = XqaShape<kFormat, kDim, XqaWidth::narrow, 1>;
+  if (blocks_of(args) <= multiprocessors() && fits<Alone>()) return launch<Alone>(args, place);
   launch<XqaShape<kFormat, kDim, XqaWidth::narrow, 2>>(args, place);
 }
 

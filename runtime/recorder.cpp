@@ -113,6 +113,7 @@ void attach(Node& node, const Contract& contract, GraphBuffers& buffers, const G
   if (node.kind == NodeKind::kernel) {
     node.waits = contract.waits;
     node.triggers = contract.triggers;
+    node.triggers_first = contract.triggers_first;
   }
 }
 
@@ -260,6 +261,7 @@ Graph Recorder::describe(const Introspection& captured) const {
       graph.nodes[part].has_contract = true;  // the last node of the op carries it
       graph.nodes[part].waits = node.waits;
       graph.nodes[part].triggers = node.triggers;
+      graph.nodes[part].triggers_first = node.triggers_first;
     }
   }
   for (std::size_t at = 0; at < graph.nodes.size(); ++at)

@@ -90,6 +90,7 @@ class Applier {
     node.gives = std::move(resolved.gives);
     if (!node.waits) node.waits = contract.waits;
     if (!node.triggers) node.triggers = contract.triggers;
+    if (!node.triggers_first) node.triggers_first = contract.triggers_first;
     for (const OutsideBytes& bytes : resolved.outside) outside.push_back({id, bytes});
   }
 

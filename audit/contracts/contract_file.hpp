@@ -66,7 +66,7 @@ struct KernelContract {
   std::vector<NamedType> types;
   std::vector<ArgumentRule> arguments;
   std::vector<FactRule> needs, gives;
-  std::optional<bool> waits, triggers;
+  std::optional<bool> waits, triggers, triggers_first;
 };
 
 struct ContractFile {

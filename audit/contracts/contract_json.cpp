@@ -182,8 +182,8 @@ std::vector<FactRule> read_facts(const JsonView& view, const char* key, const Ke
 }  // namespace
 
 KernelContract read_kernel_contract(const JsonView& view) {
-  view.check_object("a contract",
-                    {"id", "kernel", "basis", "values", "types", "accesses", "needs", "gives", "waits", "triggers"});
+  view.check_object("a contract", {"id", "kernel", "basis", "values", "types", "accesses", "needs", "gives", "waits",
+                                   "triggers", "triggers_first"});
   KernelContract out{.id = non_empty(view.need("id")),
                      .pattern = read_pattern(view.need("kernel")),
                      .basis = read_basis(view.need("basis")),
@@ -194,7 +194,8 @@ KernelContract read_kernel_contract(const JsonView& view) {
                      .needs = {},
                      .gives = {},
                      .waits = {},
-                     .triggers = {}};
+                     .triggers = {},
+                     .triggers_first = {}};
   read_values(view, out);
   read_types(view, out);
   const JsonView accesses = view.need("accesses");
@@ -209,6 +210,7 @@ KernelContract read_kernel_contract(const JsonView& view) {
   out.gives = read_facts(view, "gives", out);
   if (const auto waits = view.find("waits")) out.waits = waits->boolean();
   if (const auto triggers = view.find("triggers")) out.triggers = triggers->boolean();
+  if (const auto first = view.find("triggers_first")) out.triggers_first = first->boolean();
   return out;
 }
 

@@ -54,6 +54,7 @@ void join_node(Node& seen, Node&& said) {
   seen.gives = std::move(said.gives);
   seen.waits = said.waits;
   seen.triggers = said.triggers;
+  seen.triggers_first = said.triggers_first;
   if (said.has_contract && !said.params.empty()) seen.params = std::move(said.params);
   if (!said.scope.empty()) seen.scope = std::move(said.scope);
   if (!said.call_site.empty()) seen.call_site = std::move(said.call_site);

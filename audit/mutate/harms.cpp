@@ -86,22 +86,26 @@ void look_at_free(const Graph& graph, const Paths& paths, NodeId id, Harms& harm
             {{"RF208"}, fmt::format("{} may touch what {} gave back", describe(graph, user), describe(graph, id))});
 }
 
-/// What a kernel reads ahead of its wait may be half written by the one right ahead.
-void look_at_early_reads(const Graph& graph, const Edge& edge, Harms& harms) {
+/// What `reader` reads ahead of its wait may be half written by the kernel right ahead of it, and by those that this
+/// one has yet to wait for when it triggers.
+void look_at_early_reads(const Graph& graph, NodeId reader, const Edge& edge, Harms& harms) {
   if (edge.kind != EdgeKind::programmatic) return;
-  for (const NodeAccess& read : graph.nodes[edge.to].accesses)
+  if (graph.nodes[edge.from].triggers_first == true)
+    for (const Edge& before : graph.edges)
+      if (before.to == edge.from) look_at_early_reads(graph, reader, before, harms);
+  for (const NodeAccess& read : graph.nodes[reader].accesses)
     for (const NodeAccess& write : graph.nodes[edge.from].accesses)
       if (read.before_wait && write.mode != Mode::read && read.buffer == write.buffer &&
           !(read.tokens == CacheTokens::settled && write.tokens == CacheTokens::appended) &&
           std::max(read.range.begin, write.range.begin) < std::min(read.range.end, write.range.end))
         harms.push_back(
             {{"RF309"},
-             fmt::format("{} reads too soon what {} writes", describe(graph, edge.to), describe(graph, edge.from))});
+             fmt::format("{} reads too soon what {} writes", describe(graph, reader), describe(graph, edge.from))});
 }
 
 /// An edge that the kernel behind it does not wait for is none.
 void look_at_edges(const Graph& graph, Harms& harms) {
-  for (const Edge& edge : graph.edges) look_at_early_reads(graph, edge, harms);
+  for (const Edge& edge : graph.edges) look_at_early_reads(graph, edge.to, edge, harms);
   Graph ordered = graph;
   std::erase_if(ordered.edges, [&](const Edge& edge) {
     return edge.kind == EdgeKind::programmatic && graph.nodes[edge.to].waits == false;

@@ -71,6 +71,26 @@ Sites make_programmatic(const Graph& clean, Random&) {
   return sites;
 }
 
+Sites trigger_first(const Graph& clean, Random&) {
+  Sites sites;
+  for (std::size_t i = 0; i < clean.edges.size(); ++i)
+    for (std::size_t j = 0; j < clean.edges.size(); ++j) {
+      const NodeId ahead = clean.edges[i].from, between = clean.edges[i].to, behind = clean.edges[j].to;
+      const auto is_kernel = [&](NodeId id) { return clean.nodes[id].kind == NodeKind::kernel; };
+      if (clean.edges[j].from != between || !is_kernel(ahead) || !is_kernel(between) || !is_kernel(behind)) continue;
+      for (const bool first : {false, true})
+        sites.push_back(
+            {fmt::format("{}, {} and {} start early, and the second triggers {} it waits", describe(clean, ahead),
+                         describe(clean, between), describe(clean, behind), first ? "before" : "after"),
+             [i, j, between, behind, first](Graph& graph) {
+               graph.edges[i].kind = graph.edges[j].kind = EdgeKind::programmatic;
+               graph.nodes[between].waits = graph.nodes[behind].waits = true;
+               graph.nodes[between].triggers_first = first;
+             }});
+    }
+  return sites;
+}
+
 Sites append_anywhere(const Graph& clean, Random&) {
   Sites sites;
   for (NodeId id = 0; id < clean.nodes.size(); ++id)

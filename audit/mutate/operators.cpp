@@ -18,8 +18,9 @@ constexpr std::array kOperators = {
     Operator{"shorten-extent", "a buffer is smaller than what its users were told", shorten_buffers},
     Operator{"retype-space", "a kernel is handed pageable memory, or memory that nobody knows", retype_spaces},
     Operator{"retype-copy", "a copy's pinned memory is pageable", retype_copies},
-    // One fault where it is missed, one where it is not wanted.
-    Operator{"retarget", "an access goes to another buffer, with what it gives", retarget_accesses, 2},
+    // One fault where it is missed, and where it is not wanted one for bytes that are reserved and one for bytes that
+    // are read ahead of a wait.
+    Operator{"retarget", "an access goes to another buffer, with what it gives", retarget_accesses, 3},
     Operator{"retarget-past-end", "an access goes on past the end of its buffer", reach_past_ends},
     Operator{"retarget-reserved", "a write begins in the reserved bytes", write_reserved},
     Operator{"stale", "a buffer dies before the launch", kill_buffers},
@@ -29,6 +30,8 @@ constexpr std::array kOperators = {
     Operator{"host-node", "a kernel's work is done by a host node", make_host_nodes},
     Operator{"host-built", "a buffer is filled by a copy from pageable memory instead of a kernel", build_on_host},
     Operator{"programmatic", "an edge is programmatic, and the kernel behind it does not wait", make_programmatic},
+    Operator{"trigger-first", "kernels start early, one of them beside what the one between has yet to wait for",
+             trigger_first},
     Operator{"append-anywhere", "a kernel that appended to a cache writes any of its tokens", append_anywhere},
 };
 

@@ -58,6 +58,7 @@ Sites halve_partials(const Graph&, Random&);
 Sites make_host_nodes(const Graph&, Random&);
 Sites build_on_host(const Graph&, Random&);
 Sites make_programmatic(const Graph&, Random&);
+Sites trigger_first(const Graph&, Random&);
 Sites append_anywhere(const Graph&, Random&);
 
 }  // namespace refrain::mutate

@@ -3,12 +3,15 @@
 // other rules take every edge for an order; this one finds those that are none. Where
 // every contract is known and nothing rests on such edges, no harm comes of them.
 // A consumer that waits may still read some of its inputs before: those of the kernels
-// two ahead are done, those of the one right ahead are not. Of a cache to which that one
-// appends, the tokens of earlier steps are done all the same.
+// two ahead are done, those of the one right ahead are not, and where that one triggers
+// before it waits itself, neither are those that it waits for. Of a cache to which one of
+// them appends, the tokens of earlier steps are done all the same.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "audit/rules/checks.hpp"
 #include "audit/rules/words.hpp"
@@ -44,19 +47,30 @@ bool is_unwaited(const Graph& graph, const Edge& edge) {
   return edge.kind == EdgeKind::programmatic && consumer.waits && !*consumer.waits;
 }
 
-Finding read_too_soon(const GraphView& view, const Edge& edge, const NodeAccess& read) {
+/// What a consumer reads ahead of its wait, and a kernel ahead that may still be writing it.
+struct SoonRead {
+  NodeId writer = 0;
+  const NodeAccess* read = nullptr;
+};
+
+Finding read_too_soon(const GraphView& view, const Edge& edge, const SoonRead& soon) {
   const Graph& graph = view.graph();
+  const std::string buffer = name_of(graph, soon.read->buffer);
   Finding finding = new_finding("RF309", view, Certainty::contract);
-  finding.nodes = {edge.from, edge.to};
+  finding.nodes = {soon.writer, edge.to};
   finding.where = place(view, finding.nodes);
   finding.message = fmt::format("{} reads {} before it waits, while {} may still write it", describe(graph, edge.to),
-                                name_of(graph, read.buffer), describe(graph, edge.from));
-  finding.evidence.push_back("the edge between the two is programmatic (programmatic dependent launch)");
+                                buffer, describe(graph, soon.writer));
+  finding.evidence.push_back(fmt::format("the edge from {} to {} is programmatic (programmatic dependent launch)",
+                                         describe(graph, edge.from), describe(graph, edge.to)));
   finding.evidence.push_back("the contract of the second reads these bytes ahead of its wait (before_wait)");
+  if (soon.writer != edge.from)
+    finding.evidence.push_back(fmt::format("{} lets it start before it has waited for {} itself (triggers_first)",
+                                           describe(graph, edge.from), describe(graph, soon.writer)));
   finding.fix = fmt::format(
-      "launch {} so that it waits before it reads (xqa_decode: plan_is_done = false), or put the kernel that writes "
-      "{} at least two ahead",
-      name_of(graph.nodes[edge.to]), name_of(graph, read.buffer));
+      "launch {} so that it waits before it reads (xqa_decode: plan_is_done = false; others: rest_is_done = false), or "
+      "put the kernel that writes {} further ahead, with one between that triggers only after its wait",
+      name_of(graph.nodes[edge.to]), buffer);
   return finding;
 }
 
@@ -65,15 +79,33 @@ bool may_still_write(const NodeAccess& write, const NodeAccess& read) {
   return write.mode != Mode::read && write.buffer == read.buffer && write.range.overlaps(read.range);
 }
 
-/// The first read that the consumer does not wait for and that the producer may still be writing.
-const NodeAccess* find_read_too_soon(const Graph& graph, const Edge& edge) {
-  const Node &producer = graph.nodes[edge.from], &consumer = graph.nodes[edge.to];
-  if (edge.kind != EdgeKind::programmatic || !consumer.waits.value_or(false)) return nullptr;
-  for (const NodeAccess& read : consumer.accesses)
-    if (read.before_wait && std::any_of(producer.accesses.begin(), producer.accesses.end(),
-                                        [&](const NodeAccess& other) { return may_still_write(other, read); }))
-      return &read;
-  return nullptr;
+/// Kernels that may run when the consumer of a programmatic edge starts: its producer, and what that has yet to wait
+/// for, the nearest first. What it never waits for is a finding of its own.
+std::vector<NodeId> still_running(const Graph& graph, const Edge& edge) {
+  std::vector<NodeId> running = {edge.from};
+  for (std::size_t at = 0; at < running.size(); ++at) {
+    const Node& node = graph.nodes[running[at]];
+    if (!node.triggers_first.value_or(false) || !node.waits.value_or(false)) continue;
+    for (const Edge& before : graph.edges)
+      if (before.to == running[at] && before.kind == EdgeKind::programmatic &&
+          std::find(running.begin(), running.end(), before.from) == running.end())
+        running.push_back(before.from);
+  }
+  return running;
+}
+
+/// The first read that the consumer does not wait for and that a kernel ahead may still be writing.
+std::optional<SoonRead> find_read_too_soon(const Graph& graph, const Edge& edge) {
+  const Node& consumer = graph.nodes[edge.to];
+  if (edge.kind != EdgeKind::programmatic || !consumer.waits.value_or(false)) return std::nullopt;
+  if (std::none_of(consumer.accesses.begin(), consumer.accesses.end(),
+                   [](const NodeAccess& access) { return access.before_wait; }))
+    return std::nullopt;
+  for (const NodeId ahead : still_running(graph, edge))
+    for (const NodeAccess& read : consumer.accesses)
+      for (const NodeAccess& other : graph.nodes[ahead].accesses)
+        if (read.before_wait && may_still_write(other, read)) return SoonRead{ahead, &read};
+  return std::nullopt;
 }
 
 /// Something fails or races without these edges that does not with them.
@@ -97,9 +129,9 @@ void check_rf309(const SubjectView& view, Report& report) {
     std::optional<bool> matters;
     for (const Edge& edge : graph.edges) {
       if (edge.kind == EdgeKind::programmatic && !graph.nodes[edge.to].waits) ++unknown;
-      if (const NodeAccess* read = find_read_too_soon(graph, edge))
-        report.add(read_too_soon(graph_view, edge, *read),
-                   std::vector<std::string>{name_of(graph.nodes[edge.from]), name_of(graph.nodes[edge.to])});
+      if (const auto soon = find_read_too_soon(graph, edge))
+        report.add(read_too_soon(graph_view, edge, *soon),
+                   std::vector<std::string>{name_of(graph.nodes[soon->writer]), name_of(graph.nodes[edge.to])});
       if (!is_unwaited(graph, edge)) continue;
       if (!matters) matters = rests_on_unwaited(graph_view);
       if (*matters)

@@ -1,10 +1,10 @@
 """Decode and sparse MLA beside their peers on one GPU, case by case in one run.
 
-For each case our benchmark runs as a process of its own, then FlashInfer and PyTorch's cuDNN attention here, over caches of
-the same shape, filled with the same distribution. Every time is that of a replayed CUDA graph over cold caches (a case
-reads more than four times the L2, or goes over several caches in turn), the median of its replays; every error is the largest
-difference from an fp64 attention over the same cache, in the heads of KV head 0 of the last row. A peer that cannot run a
-case says why in `failed`. Writes refrain.bench/1, topic `peers`.
+For each case our benchmark runs as a process of its own, then FlashInfer and cuDNN here, cuDNN both through its front end over
+pages as ours and through PyTorch over a contiguous cache, all of the same shape and filled with the same distribution. Every
+time is that of a replayed CUDA graph over cold caches (a case reads more than four times the L2, or goes over several caches in
+turn), the median of its replays; every error is the largest difference from an fp64 attention over the same cache, in the heads
+of KV head 0 of the last row. A peer that cannot run a case says why in `failed`. Writes refrain.bench/1, topic `peers`.
 
   attention.py --bench DIR --out FILE [--quick] [--cases WORD,WORD] [--without PEER,PEER] [--add]
 
@@ -15,6 +15,7 @@ and ninja, and a folder to write to (FLASHINFER_WORKSPACE_BASE).
 
 import argparse
 import datetime
+import importlib
 import json
 import math
 import os
@@ -115,8 +116,40 @@ def cudnn_contiguous(case, cache):
     return run, lambda: kept["out"][:, :, 0]
 
 
+def cudnn_paged(case, cache):
+    """The same paged cache through cuDNN's front end: K and V are strided views of it."""
+    if case["dtype"] != "bf16":
+        raise ValueError("cuDNN's paged attention takes E4M3 for an E4M3 query alone")
+    import cudnn
+    handle, batch = cudnn.create_handle(), case["batch"]
+    q, out = cache.q.unsqueeze(2), torch.empty_like(cache.q.unsqueeze(2))
+    k, v = (cache.data[:, plane].transpose(1, 2) for plane in (0, 1))  # [pages, kv heads, page, dim]
+    table = cache.table.view(batch, 1, cache.pages, 1)
+    ones = torch.ones(batch, 1, 1, 1, device="cuda", dtype=torch.int32)
+    lengths = torch.full_like(ones, case["context"])
+    graph = cudnn.pygraph(io_data_type=cudnn.data_type.BFLOAT16, intermediate_data_type=cudnn.data_type.FLOAT,
+                          compute_data_type=cudnn.data_type.FLOAT, handle=handle)
+    given = {graph.tensor_like(tensor): tensor for tensor in (q, k, v, ones, lengths, table, table.clone())}
+    names = list(given)
+    result, _ = graph.sdpa(q=names[0], k=names[1], v=names[2], is_inference=True, attn_scale=1 / math.sqrt(DIM),
+                           use_padding_mask=True, seq_len_q=names[3], seq_len_kv=names[4],
+                           paged_attention_k_table=names[5], paged_attention_v_table=names[6],
+                           paged_attention_max_seq_len_kv=case["context"])
+    result.set_output(True).set_dim(out.shape).set_stride(out.stride())
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A])
+    graph.check_support()
+    graph.build_plans()
+    workspace = torch.empty(max(graph.get_workspace_size(), 1), dtype=torch.uint8, device="cuda")
+    def run():
+        cudnn.set_stream(handle=handle, stream=torch.cuda.current_stream().cuda_stream)
+        graph.execute({**given, result: out}, workspace, handle=handle)
+    return run, lambda: out[:, :, 0]
+
+
 MLA_PEERS = ("flashinfer-mla-fa2", "flashinfer-mla-fa3")
-PEERS = {"torch-cudnn": cudnn_contiguous, "flashinfer-fa2": flashinfer_decode("fa2"),
+PEERS = {"torch-cudnn": cudnn_contiguous, "cudnn-paged": cudnn_paged, "flashinfer-fa2": flashinfer_decode("fa2"),
          "flashinfer-fa3": flashinfer_decode("fa3"), "flashinfer-xqa": flashinfer_xqa}
 
 
@@ -268,6 +301,13 @@ def beside_peers(folder, worker, program, case, peers, kept):
     return with_peers({"case": f"{prefix}-{case['name']}", **{key: row[key] for key in kept}}, answers), result
 
 
+def version_of(module):
+    try:
+        return importlib.import_module(module).__version__
+    except ImportError:
+        return "not installed"
+
+
 def warm(peers):
     """FlashInfer's modules, all compiled at once, each by a process of its own."""
     parts = [f"{name}:{dtype}" for name in peers if name.startswith("flashinfer") and "mla" not in name for dtype in DTYPES]
@@ -320,17 +360,13 @@ def main():
     if options.add and not pathlib.Path(options.out).is_file():
         parser.error(f"--add: expected a result to add to; there is no {options.out}: leave --add out")
     warm(decode_peers + mla_peers)
-    try:
-        import flashinfer
-        version = flashinfer.__version__
-    except ImportError:
-        version = "not installed"
     result = {"schema": "refrain.bench/1", "topic": "peers", "commit": os.environ.get("REFRAIN_COMMIT", "unknown"),
               "command": " ".join(["bench/peers/attention.py"] + [f"--{name}" for name in ("quick", "add") if vars(options)[name]] +
                                   [f"--{name} {value}" for name, value in (("cases", options.cases), ("without", options.without))
                                    if value]),
               "date": datetime.date.today().isoformat(),
-              "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "flashinfer": version}}
+              "versions": {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
+                           "cudnn_frontend": version_of("cudnn"), "flashinfer": version_of("flashinfer")}}
     rows = []
     if options.add:
         before = json.loads(pathlib.Path(options.out).read_text())
@@ -347,8 +383,9 @@ def main():
     worker = Worker()
     for case in decode:
         row, frame = beside_peers(options.bench, worker, "bench_decode", case, decode_peers,
-                                  ("layer_us", "layer_us_min", "layer_us_max", "decode_kernel_us", "read_gbps",
-                                   "fraction_of_read_bandwidth_ratio", "layer_fraction_of_read_bandwidth_ratio", "max_abs_error"))
+                                  ("layer_us", "layer_us_min", "layer_us_max", "layer_pages_in_order_us", "decode_kernel_us",
+                                   "read_gbps", "fraction_of_read_bandwidth_ratio", "layer_fraction_of_read_bandwidth_ratio",
+                                   "max_abs_error"))
         result.update(machine=frame["machine"], ceilings=frame["ceilings"])
         add(row)
     for case in mla:

@@ -11,7 +11,8 @@ import pathlib
 import sys
 
 BEGIN, END = "<!-- peers: bench/peers/table.py -->\n", "<!-- /peers -->\n"
-PEERS = (("torch-cudnn", "cuDNN"), ("flashinfer-fa2", "FlashInfer fa2"), ("flashinfer-fa3", "fa3"),
+CONTIGUOUS, PAGED = "torch-cudnn", "cudnn-paged"
+PEERS = ((CONTIGUOUS, "cuDNN, contiguous"), (PAGED, "cuDNN"), ("flashinfer-fa2", "FlashInfer fa2"), ("flashinfer-fa3", "fa3"),
          ("flashinfer-xqa", "xqa"))
 MLA = {"flashinfer-mla-fa2": "flashinfer-fa2", "flashinfer-mla-fa3": "flashinfer-fa3"}
 
@@ -34,6 +35,18 @@ def line(row, shown):
                        f"{best:.2f}" if best else "-"])
 
 
+def ahead(rows, own, peer):
+    """In how many rows that have both times `own` is the shorter."""
+    times = [(row[own], times_of(row)[peer]) for row in rows if peer in times_of(row) and own in row]
+    return f"{sum(ours < theirs for ours, theirs in times)} of {len(times)}"
+
+
+def of_cudnn(rows):
+    return (f"Ahead of cuDNN over the same pages in {ahead(rows, 'layer_us', PAGED)} rows; over a contiguous cache in "
+            f"{ahead(rows, 'layer_us', CONTIGUOUS)} with pages in random order and in "
+            f"{ahead(rows, 'layer_pages_in_order_us', CONTIGUOUS)} with pages in order.")
+
+
 def table(result):
     shown = [peer for peer in PEERS if any(peer[0] in times_of(row) for row in result["rows"])]
     head = ["case", "Refrain, us", "with a plan, us", "of the read bandwidth", *(f"{name}, us" for _, name in shown), "best peer / ours"]
@@ -41,9 +54,9 @@ def table(result):
     versions = result["versions"]
     gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]
     commits = ", ".join(dict.fromkeys(row.get("commit", result["commit"])[:12] for row in result["rows"]))
-    said = (f"{gpu}, commit {commits}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']}, "
-            f"FlashInfer {versions['flashinfer']}; plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
-    return "\n".join(f"| {text} |" for text in lines) + f"\n\n{said}\n"
+    said = (f"{gpu}, commit {commits}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']} "
+            f"(front end {versions.get('cudnn_frontend', 'not installed')}), FlashInfer {versions['flashinfer']}; plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
+    return "\n".join(f"| {text} |" for text in lines) + f"\n\n{of_cudnn(result['rows'])}\n\n{said}\n"
 
 
 def main():

@@ -3,7 +3,8 @@
 // the device. Invariant: a kernel with an early launcher calls wait_for_previous() in
 // every block before it returns or touches memory, but for reads that its contract
 // calls `before_wait`. So whatever comes after it comes after all that came before it,
-// through any number of early kernels, and what ran two kernels ahead is always done.
+// through any number of early kernels, and what ran two kernels ahead is done, but where
+// the one between calls start_next_and_wait(), as its contract says (`triggers_first`).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,6 +23,15 @@ __device__ inline void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// The other way round, of a small kernel between large ones: what the one behind reads ahead of its own wait comes in
+/// while the one ahead ends. Behind this kernel's own early reads, which would stand in line behind those.
+__device__ inline void start_next_and_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

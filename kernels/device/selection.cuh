@@ -60,13 +60,18 @@ template <class Pool>
 }
 
 /// The slot that this step appends a row's token to, or kNone: its request does not exist, its position lies outside
-/// the request's length, or the table has no page.
+/// the request's length, or the table has no page. Past the L1, which nothing has cleaned where a kernel asks before
+/// its wait, and in two trips to memory.
 template <class Pool>
 [[nodiscard]] __device__ std::int64_t append_slot(const BatchView& batch, const Pool& pool, std::int32_t row) {
-  const std::int32_t request = batch.token_to_req[row];
-  if (request < 0 || request >= batch.requests) return kNone;
-  const std::int64_t token = batch.query_pos[row];
-  return token >= 0 && token < batch.seq_len[request] ? slot_of(batch, pool, request, token) : kNone;
+  const std::int32_t request = __ldcg(batch.token_to_req + row);
+  const std::int64_t token = __ldcg(reinterpret_cast<const long long*>(batch.query_pos) + row);
+  const std::int64_t index = token / pool.page_size;
+  if (!is_request(batch, request) || token < 0 || index >= batch.pages_per_request) return kNone;
+  const std::int32_t length = __ldcg(batch.seq_len + request);
+  const std::int32_t page = __ldcg(batch.page_table + std::int64_t{request} * batch.pages_per_request + index);
+  return token < length && page >= 1 && page < pool.pages ? page * std::int64_t{pool.page_size} + token % pool.page_size
+                                                          : kNone;
 }
 
 /// Without initialisers, so that it may stand in shared memory; RowSelection{} is a selection without entries.

@@ -35,6 +35,11 @@ struct Words {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) words[i] = static_cast<const Word*>(from)[i];
   }
+  /// For what is read before the wait of an early launch: nothing has cleaned the L1 by then.
+  __device__ void load_past_l1(const void* from) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) words[i] = __ldcg(static_cast<const Word*>(from) + i);
+  }
   __device__ void store(void* to) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) static_cast<Word*>(to)[i] = words[i];
@@ -71,6 +76,22 @@ __device__ void load_floats(const void* data, Dtype dtype, std::int64_t first, f
   else
     load_bits<V, float>(data, first, out, [](float value) { return value; });
 }
+
+/// A run of fp16 or bf16 as it lies in memory, asked for long before it is decoded.
+template <int V>
+struct HalfRun {
+  Words<2 * V> raw;
+
+  __device__ void load_past_l1(const void* data, std::int64_t first) {
+    raw.load_past_l1(static_cast<const std::uint16_t*>(data) + first);
+  }
+  __device__ void decode(Dtype dtype, float (&out)[V]) const {
+    std::uint16_t bits[V];
+    memcpy(bits, raw.words, sizeof bits);
+#pragma unroll
+    for (int i = 0; i < V; ++i) out[i] = dtype == Dtype::fp16 ? fp16_to_float(bits[i]) : bf16_to_float(bits[i]);
+  }
+};
 
 template <int V>
 __device__ void store_e4m3(void* data, std::int64_t first, const float (&in)[V]) {

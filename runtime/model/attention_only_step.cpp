@@ -91,7 +91,8 @@ void AttentionOnlyStep::norm(Recorder& recorder, const StepPlaces& places, const
                              .bucket = step_.rows,
                              .width = shape_.width,
                              .residual = first ? nullptr : x_.residual.as<void>(),
-                             .out = x_.normed.as<void>()});
+                             .out = x_.normed.as<void>(),
+                             .rest_is_done = true});  // behind a GEMM or embed, which write x alone
 }
 
 /// What all layers of a kind go by is decided once.

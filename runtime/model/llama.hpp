@@ -5,7 +5,7 @@
 // Invariant: a row's bits depend on its request alone. No op mixes rows, and a row's own
 // length says how the attention splits it (kernels/xqa_splits.hpp), so batch, bucket,
 // page numbers and the cuts of a chunked prompt change nothing. On a GPU that holds within
-// a bucket and among those of up to eight rows; for each larger one cuBLASLt chooses an
+// a bucket and among those of up to 16 rows; for each larger one cuBLASLt chooses an
 // algorithm, and between them a GEMM's sums may round apart.
 #pragma once
 

@@ -80,7 +80,8 @@ void LlamaStep::norm(Recorder& recorder, const StepPlaces& places, const Lease& 
                              .bucket = step_.rows,
                              .width = shape_.width,
                              .residual = first ? nullptr : x_.residual.as<void>(),
-                             .out = x_.normed.as<void>()});
+                             .out = x_.normed.as<void>(),
+                             .rest_is_done = true});  // behind a GEMM or embed, which write x alone
 }
 
 void LlamaStep::plan(Recorder& recorder, const StepPlaces& places) const {
@@ -113,7 +114,8 @@ void LlamaStep::attend(Recorder& recorder, const StepPlaces& places, std::size_t
                                 .batch = places.batch,
                                 .k_scale = scales,
                                 .v_scale = scales + 1,
-                                .q = x_.q.as<void>()});
+                                .q = x_.q.as<void>(),
+                                .rest_is_done = true});
   recorder.launch(xqa_decode, {.q = x_.q.as<void>(),
                                .q_dtype = shape_.dtype(),
                                .pool = pool_of(layer),
@@ -146,7 +148,8 @@ void LlamaStep::feed_forward(Recorder& recorder, const StepPlaces& places, const
                              .dtype = shape_.dtype(),
                              .bucket = step_.rows,
                              .width = shape_.ffn,
-                             .out = x_.gated.as<void>()});
+                             .out = x_.gated.as<void>(),
+                             .rest_is_done = true});
   recorder.launch(gemm, down_gemm(layer));
 }
 

@@ -173,7 +173,8 @@ TEST_CASE("contracts: needs and gives stand over the range of their access") {
   const std::string file = file_with({{"kernel", R"re({"regex": "void copy_rows<([a-z]+), ([0-9]+)>\\(.*\\)"})re"},
                                       {"needs", R"([{"fact": "zeroed", "access": "in"}])"},
                                       {"gives", R"([{"fact": "finite", "access": "out"}])"},
-                                      {"waits", "true"}});
+                                      {"waits", "true"},
+                                      {"triggers_first", "true"}});
   const Judged result = judge(graph_with(good()), read_contracts(file, "f.json"));
   const Node& node = result.graph.nodes[0];
   REQUIRE(node.needs.size() == 1);
@@ -184,6 +185,7 @@ TEST_CASE("contracts: needs and gives stand over the range of their access") {
   CHECK(node.gives[0].range == ByteRange{0, 128});
   CHECK(node.waits == std::optional(true));
   CHECK_FALSE(node.triggers);
+  CHECK(node.triggers_first == std::optional(true));
 }
 
 TEST_CASE("contracts: what the parameters do not hold leaves the node unknown and is said") {

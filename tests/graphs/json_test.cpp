@@ -93,6 +93,14 @@ TEST_CASE("json: an access keeps which tokens it means and that it comes before 
   }
 }
 
+TEST_CASE("json: a node keeps whether it triggers before it waits and that nobody knows") {
+  Graph graph = full_graph();
+  for (const std::optional<bool> first : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    graph.nodes[0].triggers_first = first;
+    CHECK(read_graph_json(write_graph_json(graph), "step.json").nodes[0].triggers_first == first);
+  }
+}
+
 TEST_CASE("json: copies, fills, allocations and bodies come back") {
   const Graph g = read_graph_json(write_graph_json(full_graph()), "step.json");
   REQUIRE(g.nodes.size() == 5);

@@ -72,8 +72,10 @@ struct GemmScene {
 
 void gemm_cases(const RunOp<GemmArgs>& run, GemmRows rows) {
   Rng rng(fresh_seed());
-  // Fewer steps of k than warps, many turns, and rows of w that are nobody's.
-  const std::vector<GemmShape> few = {{8, 7, 100, 128}, {1, 1, 31, 1152}, {5, 5, 64, 4096}};
+  // Fewer steps of k than warps, many turns, rows of w that are nobody's, and several tiles a block, wide and narrow.
+  const std::vector<GemmShape> few = {{8, 7, 100, 128},   {1, 1, 31, 1152},    {5, 5, 64, 4096},
+                                      {2, 2, 4500, 1152}, {3, 2, 8448, 256},   {8, 7, 4500, 256},
+                                      {9, 9, 33, 640},    {16, 13, 4500, 256}, {11, 11, 8448, 128}};
   const std::vector<GemmShape> any = {{5, 3, 7, 9},       {1, 1, 64, 64}, {16, 13, 136, 1000},
                                       {33, 32, 96, 4096}, {3, 2, 1, 1},   {130, 129, 264, 520}};
   for (const GemmShape& shape : rows == GemmRows::few ? few : any)

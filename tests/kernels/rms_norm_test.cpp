@@ -89,3 +89,17 @@ TEST_CASE("rms_norm: the contract reads and writes the residual where there is o
   CHECK(residual.mode == Mode::read_write);
   CHECK(residual.reach == Reach::exact);
 }
+
+TEST_CASE("rms_norm: where only x is new all other reads come before the wait and no write does") {
+  Row row({1, 2, 3});
+  row.args.residual = row.memory.take<std::uint16_t>(3);
+  for (const bool done : {false, true}) {
+    row.args.rest_is_done = done;
+    const Contract contract = rms_norm.contract(row.args);
+    CHECK((contract.waits && contract.triggers && contract.triggers_first));
+    CHECK(contract.accesses.size() == (done ? 6 : 5));
+    for (const Access& access : contract.accesses)
+      CHECK(access.before_wait ==
+            (done && access.mode == Mode::read && access.base != reinterpret_cast<Address>(row.args.x)));
+  }
+}

@@ -108,16 +108,17 @@ TEST_CASE("rope_append: the contract writes all of q and may write pages 1 and u
   const std::int64_t positions[2] = {};
   const std::int32_t rows = 2, requests[2] = {}, length = 1, page = 1;
   const float scale = 1;
-  const Contract contract = rope_append.contract({.qkv = qkv,
-                                                  .dtype = Dtype::bf16,
-                                                  .heads = 3,
-                                                  .rotary_dim = 2,
-                                                  .pool = {reinterpret_cast<std::byte*>(pool), 3, 4, 1, 4, Dtype::bf16},
-                                                  .batch = {&rows, requests, positions, &length, &page, 2, 1, 1},
-                                                  .k_scale = &scale,
-                                                  .v_scale = &scale,
-                                                  .q = q});
-  CHECK(contract.waits);
+  RopeAppendArgs args{.qkv = qkv,
+                      .dtype = Dtype::bf16,
+                      .heads = 3,
+                      .rotary_dim = 2,
+                      .pool = {reinterpret_cast<std::byte*>(pool), 3, 4, 1, 4, Dtype::bf16},
+                      .batch = {&rows, requests, positions, &length, &page, 2, 1, 1},
+                      .k_scale = &scale,
+                      .v_scale = &scale,
+                      .q = q};
+  const Contract contract = rope_append.contract(args);
+  CHECK((contract.waits && contract.triggers_first));
   int changed = 0;
   for (const Access& access : contract.accesses) {
     CHECK_FALSE(access.before_wait);
@@ -131,4 +132,7 @@ TEST_CASE("rope_append: the contract writes all of q and may write pages 1 and u
     if (!of_q) CHECK(access.base == reinterpret_cast<Address>(pool));
   }
   CHECK(changed == 2);
+  args.rest_is_done = true;
+  for (const Access& access : rope_append.contract(args).accesses)
+    CHECK(access.before_wait == (access.mode == Mode::read && access.base != reinterpret_cast<Address>(qkv)));
 }

@@ -121,6 +121,21 @@ TEST_CASE("harms: an edge without a wait harms only where something rests on it"
   CHECK(rules_of(graph).empty());
 }
 
+TEST_CASE("harms: what is read before a wait must be done where kernels ahead trigger before they wait") {
+  NodeAccess early = touch(0, Mode::read);
+  early.before_wait = true;
+  Graph graph =
+      graph_of({op("plan", {touch(0, Mode::write)}), op("norm", {touch(1, Mode::write)}), op("attend", {early})},
+               {{0, 1}, {1, 2}}, 2);
+  for (Edge& edge : graph.edges) edge.kind = EdgeKind::programmatic;
+  for (Node& node : graph.nodes) node.waits = true;
+  CHECK(rules_of(graph).empty());
+  graph.nodes[1].triggers_first = true;
+  CHECK(rules_of(graph) == Rules{"RF309"});
+  graph.edges[0].kind = EdgeKind::full;
+  CHECK(rules_of(graph).empty());
+}
+
 TEST_CASE("harms: half partials harm under an E4M3 pool alone") {
   Graph graph = graph_of({op("attend", {touch(0, Mode::read), touch(1, Mode::write)})}, {}, 2);
   graph.entry = {{Fact::written, 0, kAll, Origin::initialised_once, ""}};

@@ -7,7 +7,7 @@
 // only where a tile ends. Copies for the tiles to come go on meanwhile, and an early launch
 // starts its first ones before it waits. Not through registers: what is under way to those
 // stands in the L1, of which an early launch has only what the kernel ahead left, 28 KB
-// behind attention, and that takes half of the speed. Floor: the weights' bytes over the
+// behind attention, and that takes a third of the speed. Floor: the weights' bytes over the
 // memory's bandwidth. What a layer makes of it is bench step's to say.
 #include <algorithm>
 #include <cassert>

@@ -18,9 +18,8 @@ constexpr std::array kOperators = {
     Operator{"shorten-extent", "a buffer is smaller than what its users were told", shorten_buffers},
     Operator{"retype-space", "a kernel is handed pageable memory, or memory that nobody knows", retype_spaces},
     Operator{"retype-copy", "a copy's pinned memory is pageable", retype_copies},
-    // One fault where it is missed, and where it is not wanted one for bytes that are reserved and one for bytes that
-    // are read ahead of a wait.
-    Operator{"retarget", "an access goes to another buffer, with what it gives", retarget_accesses, 3},
+    // One fault where it is missed, one where it is not wanted.
+    Operator{"retarget", "an access goes to another buffer, with what it gives", retarget_accesses, 2},
     Operator{"retarget-past-end", "an access goes on past the end of its buffer", reach_past_ends},
     Operator{"retarget-reserved", "a write begins in the reserved bytes", write_reserved},
     Operator{"stale", "a buffer dies before the launch", kill_buffers},

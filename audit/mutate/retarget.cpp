@@ -7,11 +7,14 @@
 namespace refrain::mutate {
 namespace {
 
+/// Not where a write lands in reserved bytes: that is a fault more, and write_reserved()'s to make.
 std::vector<BufferId> targets(const Graph& graph, const NodeAccess& access) {
   std::vector<BufferId> fitting;
-  for (BufferId id = 0; id < graph.buffers.size(); ++id)
-    if (id != access.buffer && graph.buffers[id].bytes >= access.range.end && !graph.buffers[id].died)
-      fitting.push_back(id);
+  for (BufferId id = 0; id < graph.buffers.size(); ++id) {
+    const Buffer& buffer = graph.buffers[id];
+    const bool is_reserved = access.mode != Mode::read && buffer.reserved.overlaps(access.range);
+    if (id != access.buffer && buffer.bytes >= access.range.end && !buffer.died && !is_reserved) fitting.push_back(id);
+  }
   return fitting;
 }
 

@@ -79,29 +79,37 @@ bool may_still_write(const NodeAccess& write, const NodeAccess& read) {
   return write.mode != Mode::read && write.buffer == read.buffer && write.range.overlaps(read.range);
 }
 
-/// Kernels that may run when the consumer of a programmatic edge starts: its producer, and what that has yet to wait
-/// for, the nearest first. What it never waits for is a finding of its own.
-std::vector<NodeId> still_running(const Graph& graph, const Edge& edge) {
-  std::vector<NodeId> running = {edge.from};
-  for (std::size_t at = 0; at < running.size(); ++at) {
-    const Node& node = graph.nodes[running[at]];
-    if (!node.triggers_first.value_or(false) || !node.waits.value_or(false)) continue;
-    for (const Edge& before : graph.edges)
-      if (before.to == running[at] && before.kind == EdgeKind::programmatic &&
-          std::find(running.begin(), running.end(), before.from) == running.end())
-        running.push_back(before.from);
+/// By node: the kernels that it has yet to wait for when it lets the next one start. What it never waits for is a
+/// finding of its own.
+using YetToWait = std::vector<std::vector<NodeId>>;
+
+YetToWait yet_to_wait(const Graph& graph) {
+  YetToWait ahead(graph.nodes.size());
+  for (const Edge& edge : graph.edges) {
+    const Node& node = graph.nodes[edge.to];
+    if (edge.kind == EdgeKind::programmatic && node.triggers_first.value_or(false) && node.waits.value_or(false))
+      ahead[edge.to].push_back(edge.from);
   }
+  return ahead;
+}
+
+/// Kernels that may run when what is behind `producer` starts, the nearest first.
+std::vector<NodeId> still_running(const YetToWait& ahead, NodeId producer) {
+  std::vector<NodeId> running = {producer};
+  for (std::size_t at = 0; at < running.size(); ++at)
+    for (const NodeId before : ahead[running[at]])
+      if (std::find(running.begin(), running.end(), before) == running.end()) running.push_back(before);
   return running;
 }
 
 /// The first read that the consumer does not wait for and that a kernel ahead may still be writing.
-std::optional<SoonRead> find_read_too_soon(const Graph& graph, const Edge& edge) {
+std::optional<SoonRead> find_read_too_soon(const Graph& graph, const YetToWait& waiting, const Edge& edge) {
   const Node& consumer = graph.nodes[edge.to];
   if (edge.kind != EdgeKind::programmatic || !consumer.waits.value_or(false)) return std::nullopt;
   if (std::none_of(consumer.accesses.begin(), consumer.accesses.end(),
                    [](const NodeAccess& access) { return access.before_wait; }))
     return std::nullopt;
-  for (const NodeId ahead : still_running(graph, edge))
+  for (const NodeId ahead : still_running(waiting, edge.from))
     for (const NodeAccess& read : consumer.accesses)
       for (const NodeAccess& other : graph.nodes[ahead].accesses)
         if (read.before_wait && may_still_write(other, read)) return SoonRead{ahead, &read};
@@ -126,10 +134,11 @@ void check_rf309(const SubjectView& view, Report& report) {
   for (const GraphView& graph_view : view.graphs()) {
     const Graph& graph = graph_view.graph();
     blind = blind || graph.capture.cannot_see(Unseen::edge_kinds);
+    const YetToWait waiting = yet_to_wait(graph);
     std::optional<bool> matters;
     for (const Edge& edge : graph.edges) {
       if (edge.kind == EdgeKind::programmatic && !graph.nodes[edge.to].waits) ++unknown;
-      if (const auto soon = find_read_too_soon(graph, edge))
+      if (const auto soon = find_read_too_soon(graph, waiting, edge))
         report.add(read_too_soon(graph_view, edge, *soon),
                    std::vector<std::string>{name_of(graph.nodes[soon->writer]), name_of(graph.nodes[edge.to])});
       if (!is_unwaited(graph, edge)) continue;

@@ -3,6 +3,10 @@
 // every time, and no byte changed that the contract does not name.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
+#include "kernels/gemm_plans.hpp"
 #include "tests/gpu/device_run.hpp"
 #include "tests/kernels/decoder_cases.hpp"
 
@@ -14,6 +18,9 @@ namespace refrain::test {
 [[nodiscard]] RopeAppendArgs on_device(const DeviceCopy& copy, RopeAppendArgs args);
 [[nodiscard]] SiluMulArgs on_device(const DeviceCopy& copy, SiluMulArgs args);
 [[nodiscard]] RmsNormArgs on_device(const DeviceCopy& copy, RmsNormArgs args);
+
+/// False where cuBLASLt is not installed; it has said so.
+[[nodiscard]] bool make_gemm_plans(std::optional<GemmPlans>& plans, std::int64_t workspace_bytes);
 
 /// Bytes outside everything that the contract may change are what they were.
 void require_no_stray(const Contract& contract, const Memory& memory, const Memory::Photo& got,

@@ -1,13 +1,12 @@
 // The small kernels of a decoder layer between GEMMs of few rows, launched early: each
 // begins, and lets the one behind it begin, while the GEMM ahead still writes. Whatever
 // overlaps, the bits are those of kernels that run one after the other.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <vector>
 
-#include "graphs/error.hpp"
-#include "kernels/gemm_plans.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/decoder_on_device.hpp"
 #include "tests/kernels/numbers.hpp"
@@ -142,12 +141,7 @@ class MiniLayers {
 TEST_CASE(
     "early layers on the GPU: kernels that start before the ones ahead have ended leave the bits of those that wait") {
   std::optional<GemmPlans> plans;
-  try {
-    plans.emplace(0);
-  } catch (const Error& error) {
-    WARN("early layers are not tested: " << error.what());
-    return;
-  }
+  if (!make_gemm_plans(plans, 0)) return;
   Rng rng(fresh_seed());
   MiniLayers layers(rng);
   DeviceCopy copy(layers.memory);
@@ -172,6 +166,6 @@ TEST_CASE(
     std::vector<float> normed(static_cast<std::size_t>(*layers.rows) * MiniLayers::kWidth);
     decode_to_float(layers.normed, MiniLayers::kDtype, 0, static_cast<std::int64_t>(normed.size()), normed.data());
     for (const float value : normed) REQUIRE(std::isfinite(value));
-    REQUIRE(normed[0] != normed[1]);
+    REQUIRE(std::any_of(normed.begin(), normed.end(), [](float value) { return value != 0; }));
   }
 }

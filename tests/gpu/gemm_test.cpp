@@ -6,7 +6,6 @@
 
 #include <optional>
 
-#include "graphs/error.hpp"
 #include "kernels/gemm_plans.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/decoder_on_device.hpp"
@@ -63,20 +62,9 @@ class Workspace {
   void* data_ = nullptr;
 };
 
-/// False where cuBLASLt is not installed; it has said so.
-bool make_plans(std::optional<GemmPlans>& plans) {
-  try {
-    plans.emplace(kWorkspace);
-  } catch (const Error& error) {
-    WARN("gemm is not tested: " << error.what());
-    return false;
-  }
-  return true;
-}
-
 void run_cases(GemmRows rows) {
   std::optional<GemmPlans> plans;
-  if (!make_plans(plans)) return;
+  if (!make_gemm_plans(plans, kWorkspace)) return;
   const Workspace workspace;
   gemm_cases(
       [&](const GemmArgs& args, Memory& memory) {
@@ -97,7 +85,7 @@ TEST_CASE("gemm on the device: few rows agree with fp64 and NaN in pad rows chan
 
 TEST_CASE("gemm on the device: a shape is planned once and keeps to the workspace that it was given") {
   std::optional<GemmPlans> plans;
-  if (!make_plans(plans)) return;
+  if (!make_gemm_plans(plans, kWorkspace)) return;
   alignas(16) const std::uint16_t bias[8] = {};
   GemmArgs args{.bucket = 32, .n = 256, .k = 8192};
   const GemmPlan* plan = plans->plan(args);

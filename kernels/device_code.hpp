@@ -1,7 +1,8 @@
-// What of this build's code runs on the current device, and how much the device has. A device newer than all that the
-// build was made for runs the code of an older one, compiled when it is loaded: so what a
-// kernel may do is asked of its code and not of the device. Code for sm_80 has no wait of a
-// programmatic launch and knows nothing of clusters, wherever it runs.
+// What of this build's code runs on the current device, and how much the device has. A
+// device newer than all that the build was made for runs the code of an older one,
+// compiled when it is loaded: so what a kernel may do is asked of its code and not of the
+// device. Code for sm_80 has no wait of a programmatic launch and knows nothing of
+// clusters, wherever it runs.
 #pragma once
 
 namespace refrain {

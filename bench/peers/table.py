@@ -12,8 +12,8 @@ import sys
 
 BEGIN, END = "<!-- peers: bench/peers/table.py -->\n", "<!-- /peers -->\n"
 CONTIGUOUS, PAGED = "torch-cudnn", "cudnn-paged"
-PEERS = ((CONTIGUOUS, "cuDNN, contiguous"), (PAGED, "cuDNN"), ("flashinfer-fa2", "FlashInfer fa2"), ("flashinfer-fa3", "fa3"),
-         ("flashinfer-xqa", "xqa"))
+PEERS = ((CONTIGUOUS, "cuDNN, contiguous"), (PAGED, "cuDNN"), ("flashinfer-fa2", "FlashInfer fa2"),
+         ("flashinfer-fa3", "fa3"), ("flashinfer-xqa", "xqa"))
 MLA = {"flashinfer-mla-fa2": "flashinfer-fa2", "flashinfer-mla-fa3": "flashinfer-fa3"}
 
 
@@ -55,7 +55,8 @@ def table(result):
     gpu = result["machine"]["gpu"] if isinstance(result["machine"], dict) else result["machine"]
     commits = ", ".join(dict.fromkeys(row.get("commit", result["commit"])[:12] for row in result["rows"]))
     said = (f"{gpu}, commit {commits}, PyTorch {versions['torch']} with cuDNN {versions['cudnn']} "
-            f"(front end {versions.get('cudnn_frontend', 'not installed')}), FlashInfer {versions['flashinfer']}; plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
+            f"(front end {versions['cudnn_frontend']}), FlashInfer {versions['flashinfer']}; "
+            f"plain reading {result['ceilings']['read_gbps']:.0f} GB/s.")
     return "\n".join(f"| {text} |" for text in lines) + f"\n\n{of_cudnn(result['rows'])}\n\n{said}\n"
 
 

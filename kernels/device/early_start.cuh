@@ -1,8 +1,8 @@
 // Programmatic dependent launch. A kernel that is launched early begins while the one
 // ahead of it on the stream still runs: its blocks take their places and then wait on
-// the device. Invariant: a kernel with an early launcher calls wait_for_previous() in
-// every block before it returns or touches memory, but for reads that its contract
-// calls `before_wait`. So whatever comes after it comes after all that came before it,
+// the device. Invariant: a kernel with an early launcher calls wait_for_previous() or
+// start_next_and_wait() in every block before it returns or touches memory, but for reads
+// that its contract calls `before_wait`. So whatever comes after it comes after all that came before it,
 // through any number of early kernels, and what ran two kernels ahead is done, but where
 // the one between calls start_next_and_wait(), as its contract says (`triggers_first`).
 #pragma once
